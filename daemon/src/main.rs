@@ -1,0 +1,2 @@
+//! mapstorm
+fn main() {}
