@@ -1,2 +1,20 @@
-//! abi
+//! What both sides of the kernel boundary share, stated once: table layouts, keys, outcomes and
+//! bucket arithmetic. The BPF programs write these types, the daemon reads them through a mapping.
+//!
+//! Everything is plain old data of fixed layout; the sizes are asserted at compile time where the
+//! types stand.
+
 #![no_std]
+
+pub mod bucket;
+pub mod cpu;
+pub mod globals;
+pub mod hook;
+pub mod outcome;
+pub mod slot;
+pub mod workload;
+
+pub use cpu::{CpuState, Frame, Lost, PopFrame};
+pub use hook::{Hook, Op};
+pub use outcome::Outcome;
+pub use slot::{Histogram, Slot};

@@ -1,0 +1,142 @@
+//! What one sample of the kernel's tables says, folded over CPUs: immutable, shared by every
+//! reader. All counts are totals since the probes were armed; readers take differences.
+
+use std::{
+    collections::BTreeMap,
+    time::{Duration, SystemTime},
+};
+
+use mapstorm_abi::{
+    Lost, Outcome,
+    bucket::{BOUNDS_NS, BUCKETS},
+    slot::{POP_EMPTY, POP_OK},
+};
+
+use crate::identity::{MapId, MapType};
+
+/// One sample of everything the probes have counted.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    /// Number of the sample window that ended with this snapshot; the first is 1.
+    pub window: u64,
+    /// When the sample was taken, wall clock.
+    pub taken: Option<SystemTime>,
+    /// Time since the previous sample, monotonic; zero for the first.
+    pub elapsed: Duration,
+    /// Every map the probes have seen, by id.
+    pub maps: BTreeMap<MapId, MapStats>,
+    /// Freelist pops by the CPU they ran on, where pops are timed.
+    pub cpu_pops: BTreeMap<u32, Durations>,
+    /// Events or timings lost, by [`Lost`].
+    pub lost: [u64; Lost::COUNT],
+    /// Runs that the kernel skipped because the program was running on that CPU already.
+    pub misses: BTreeMap<&'static str, u64>,
+}
+
+/// What is known of one map.
+#[derive(Clone, Debug)]
+pub struct MapStats {
+    /// The map's name, escaped so that distinct names stay distinct.
+    pub name: String,
+    /// Its type.
+    pub kind: MapType,
+    /// `max_entries` as the map was created.
+    pub max_entries: u32,
+    /// `map_flags` as the map was created.
+    pub flags: u32,
+    /// Updates, when any was seen.
+    pub update: OpStats,
+    /// Freelist pops, where the plan can see them (directly or through `alloc_htab_elem`).
+    pub pops: Option<PopStats>,
+}
+
+/// One operation on one map.
+#[derive(Clone, Debug, Default)]
+pub struct OpStats {
+    /// Finished operations by [`Outcome`].
+    pub outcomes: [u64; Outcome::COUNT],
+    /// Durations of those that were timed.
+    pub durations: Option<Durations>,
+    /// Updates refused because the map was exhausted (`e2big`), by CPU; empty when none was.
+    pub exhausted_by_cpu: Vec<u64>,
+}
+
+impl OpStats {
+    /// Finished operations with this outcome.
+    pub fn count(&self, outcome: Outcome) -> u64 {
+        self.outcomes[outcome as usize]
+    }
+}
+
+/// Freelist pops of one map.
+#[derive(Clone, Debug, Default)]
+pub struct PopStats {
+    /// Pops that returned an element ([`POP_OK`]) and those that found none ([`POP_EMPTY`]).
+    pub counts: [u64; 2],
+    /// How long they took, where pops themselves are timed (6.12 and older).
+    pub durations: Option<Durations>,
+    /// How long `alloc_htab_elem` took, where only that can be hooked (6.13 and newer); not a pop.
+    pub alloc: Option<Durations>,
+}
+
+impl PopStats {
+    /// Pops that returned an element.
+    pub fn ok(&self) -> u64 {
+        self.counts[POP_OK]
+    }
+
+    /// Pops that found every list empty.
+    pub fn empty(&self) -> u64 {
+        self.counts[POP_EMPTY]
+    }
+}
+
+/// Durations in the buckets of [`mapstorm_abi::bucket`]. The count is derived, never stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Durations {
+    /// Events per bucket, the last is above every bound.
+    pub buckets: Box<[u64; BUCKETS]>,
+    /// Sum of the durations, nanoseconds.
+    pub sum_ns: u64,
+}
+
+impl Default for Durations {
+    fn default() -> Self {
+        Self {
+            buckets: Box::new([0; BUCKETS]),
+            sum_ns: 0,
+        }
+    }
+}
+
+impl Durations {
+    /// Events timed.
+    pub fn count(&self) -> u64 {
+        self.buckets.iter().sum()
+    }
+
+    /// Adds the events of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        for (sum, n) in self.buckets.iter_mut().zip(other.buckets.iter()) {
+            *sum += n;
+        }
+        self.sum_ns += other.sum_ns;
+    }
+
+    /// Upper bound, in nanoseconds, of the bucket that holds the `q`-quantile (0 ≤ q ≤ 1): no more
+    /// than a quarter octave above the true value. `None` when nothing was timed; `u64::MAX` above
+    /// the last bound.
+    pub fn quantile_ns(&self, q: f64) -> Option<u64> {
+        let count = self.count();
+        if count == 0 {
+            return None;
+        }
+        let rank = ((count as f64 * q).ceil() as u64).clamp(1, count);
+        let mut seen = 0;
+        let bucket = self.buckets.iter().position(|&n| {
+            seen += n;
+            seen >= rank
+        })?;
+        Some(BOUNDS_NS[bucket])
+    }
+}

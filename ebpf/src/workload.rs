@@ -1,0 +1,1 @@
+//! What the drill and the benches share with their programs.
