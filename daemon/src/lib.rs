@@ -4,6 +4,7 @@
 //! The middle is pure ([`snapshot`], [`storm`], [`identity`]); effects are at the rim, each big
 //! dependency used by one room only: `kernel` (aya), [`metrics`] (prometheus), [`http`] (axum).
 
+pub mod facts;
 pub mod identity;
 pub mod probes;
 pub mod snapshot;
