@@ -1,0 +1,2 @@
+//! The demo's supervisor in a guest.
+fn main() {}

@@ -1,0 +1,12 @@
+//! The rooms of `cargo xtask`, shared by its program and by the two programs that run in guests.
+
+pub mod artifacts;
+pub mod cli;
+pub mod demo;
+pub mod interrupt;
+pub mod kernels;
+pub mod paths;
+pub mod process;
+pub mod setup;
+pub mod toolchain;
+pub mod vm;

@@ -1,0 +1,115 @@
+//! Running other programs: one way to call them, one way to say that they failed.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use anyhow::{Context as _, Result, bail};
+
+/// The cargo that started us, without the variables that it set for us alone.
+pub fn cargo() -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(crate::paths::workspace());
+    for (name, _) in env::vars_os() {
+        if name.to_str().is_some_and(is_leak) {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+/// Whether `cargo run` sets this variable for its child: it describes this package, and a build
+/// script of another package must not see it.
+fn is_leak(name: &str) -> bool {
+    const PREFIXES: [&str; 4] = [
+        "CARGO_PKG_",
+        "CARGO_MANIFEST_",
+        "CARGO_BIN_",
+        "CARGO_CRATE_",
+    ];
+    name == "CARGO_PRIMARY_PACKAGE" || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// Runs `command` with our own standard streams.
+///
+/// # Errors
+/// It cannot be started, or ends with a status other than 0.
+pub fn run(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| cannot_start(command))?;
+    if !status.success() {
+        bail!("{}: {status}", line(command));
+    }
+    Ok(())
+}
+
+/// Runs `command` quietly and returns its standard output; its errors appear only in ours.
+///
+/// # Errors
+/// It cannot be started, ends with a status other than 0, or prints what is not UTF-8.
+pub fn capture(command: &mut Command) -> Result<String> {
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = command
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| cannot_start(command))?;
+    if !status.success() {
+        let said = String::from_utf8_lossy(&stderr);
+        bail!("{}: {status}\n{}", line(command), said.trim_end());
+    }
+    String::from_utf8(stdout).with_context(|| format!("{}: output is not UTF-8", line(command)))
+}
+
+/// The first file called `program` in `PATH`.
+pub fn find(program: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path)
+        .map(|dir| dir.join(program))
+        .find(|file| is_program(file))
+}
+
+/// Whether `file` exists and may be executed by somebody.
+fn is_program(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    file.metadata()
+        .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+/// `command` as a person would type it, without its environment.
+pub fn line(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words
+        .map(|word| word.to_string_lossy())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+fn cannot_start(command: &Command) -> String {
+    format!("cannot start {}", command.get_program().to_string_lossy())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_name_the_command_and_what_it_said() {
+        let error = capture(Command::new("sh").args(["-c", "echo broken >&2; exit 3"]));
+        let text = error.unwrap_err().to_string();
+        assert!(text.starts_with("sh -c") && text.contains("3") && text.ends_with("broken"));
+    }
+
+    #[test]
+    fn only_what_describes_this_package_is_a_leak() {
+        assert!(is_leak("CARGO_PKG_NAME") && is_leak("CARGO_MANIFEST_DIR"));
+        assert!(!is_leak("CARGO_HOME") && !is_leak("CARGO_TARGET_DIR"));
+    }
+
+    #[test]
+    fn programs_are_found_in_path() {
+        assert!(find("sh").is_some());
+        assert!(find("no-such-program-of-mapstorm").is_none());
+    }
+}
