@@ -8,3 +8,4 @@ pub mod facts;
 pub mod identity;
 pub mod probes;
 pub mod snapshot;
+pub mod storm;

@@ -44,10 +44,21 @@ pub struct MapStats {
     pub max_entries: u32,
     /// `map_flags` as the map was created.
     pub flags: u32,
+    /// Elements in the map now, where the plan can tell; `None` is "unknown", never a guess.
+    pub entries: Option<u64>,
     /// Updates, when any was seen.
     pub update: OpStats,
     /// Freelist pops, where the plan can see them (directly or through `alloc_htab_elem`).
     pub pops: Option<PopStats>,
+}
+
+impl MapStats {
+    /// Share of `max_entries` in use, 0 to 1; `None` where the entries are unknown. Entries are
+    /// summed over CPUs that go on counting, so the sum may pass `max_entries` by a few.
+    pub fn fill(&self) -> Option<f64> {
+        let entries = self.entries.filter(|_| self.max_entries > 0)?;
+        Some((entries as f64 / f64::from(self.max_entries)).min(1.0))
+    }
 }
 
 /// One operation on one map.
