@@ -11,13 +11,13 @@ use super::{
 const MAX_ALIASES: usize = 32;
 
 impl Btf {
-    /// Offset in bytes of a member from the start of the struct or union `name`. `path` is a member
-    /// or a path of them, `map.id`; members of anonymous structs and unions are found by their own
-    /// name, as in C. Of several structs with one name the first counts.
+    /// Offset in bytes of a member from the start of the struct or union `name`. `path` is a
+    /// member, or a path of them: `map.id`. Members of anonymous structs and unions are found by
+    /// their own name, as in C. Of several structs with one name the first counts.
     ///
     /// # Errors
-    /// Names struct and member when either is not there, the member is a bitfield, or the path leads
-    /// through something that is not a struct (a pointer is not followed).
+    /// Names struct and member when either is not there, the member is a bitfield, or the path
+    /// leads through something that is not a struct (a pointer is not followed).
     pub fn member_offset(&self, name: &str, path: &str) -> Result<u32, BtfError> {
         let root = self.composite(name)?;
         let size = root.size_or_type;
@@ -61,33 +61,26 @@ impl Btf {
             })
     }
 
-    /// The member called `name` in `ty` or in an anonymous part of it, and its distance in bits from
-    /// the start of `ty`. Each part is looked at once, so a struct that contains itself ends too.
+    /// The member called `name` in `ty` or in an anonymous part of it, and its distance in bits
+    /// from the start of `ty`. Each type is looked at once, so one that contains itself ends too.
     fn find_member(&self, ty: &Type<'_>, name: &str) -> Option<(u64, Member)> {
-        let mut seen = HashSet::from([ty.id]);
-        let mut found = None;
-        let mut parts = Vec::new();
-        let mut look = |ty: &Type<'_>, base: u64, parts: &mut Vec<(u64, u32)>| {
-            for member in ty.members() {
+        let mut seen = HashSet::new();
+        let mut parts = vec![(0, ty.id)];
+        while let Some((base, id)) = parts.pop() {
+            let part = self.resolve(id).filter(Type::is_composite);
+            let Some(part) = part.filter(|part| seen.insert(part.id)) else {
+                continue;
+            };
+            for member in part.members() {
                 let offset = base + u64::from(member.bit_offset);
                 if member.name == 0 {
                     parts.push((offset, member.ty));
                 } else if self.named(member.name, name) {
-                    found = Some((offset, member));
-                    return true;
+                    return Some((offset, member));
                 }
             }
-            false
-        };
-        let mut done = look(ty, 0, &mut parts);
-        while !done && let Some((base, id)) = parts.pop() {
-            if let Some(part) = self.resolve(id).filter(Type::is_composite)
-                && seen.insert(part.id)
-            {
-                done = look(&part, base, &mut parts);
-            }
         }
-        found
+        None
     }
 
     /// The type behind typedefs and qualifiers; `None` for `void`, a missing id and a chain without

@@ -10,7 +10,7 @@ use blob::{Blob, Member};
 use super::{Btf, BtfError};
 
 /// `bpf_map` and `bpf_htab` in the shape of a kernel's, with `shift` bytes in front of the id.
-pub(super) fn kernel_like(shift: u32) -> Blob {
+pub(in crate::facts) fn kernel_like(shift: u32) -> Blob {
     let mut blob = Blob::default();
     let int = blob.int("unsigned int", 4, 32);
     let chars = blob.array(int, 16);
@@ -94,7 +94,8 @@ fn what_is_missing_is_named() {
     let btf = Btf::parse(kernel_like(0).bytes()).unwrap();
     assert_eq!(
         message(&btf, "bpf_map", "elem_count"),
-        "this kernel's BTF has no member elem_count in struct bpf_map (asked for bpf_map.elem_count)"
+        "this kernel's BTF has no member elem_count in struct bpf_map \
+         (asked for bpf_map.elem_count)"
     );
     assert_eq!(
         message(&btf, "bpf_trie", "root"),

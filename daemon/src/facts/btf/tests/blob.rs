@@ -2,14 +2,14 @@
 
 /// Types and strings of a file to be.
 #[derive(Clone, Default)]
-pub(in super::super) struct Blob {
+pub(in crate::facts) struct Blob {
     types: Vec<u8>,
     strings: Vec<u8>,
     count: u32,
 }
 
 /// One member of a struct to be; the place is in bits.
-pub(in super::super) struct Member<'a> {
+pub(in crate::facts) struct Member<'a> {
     name: &'a str,
     ty: u32,
     bit_offset: u32,
@@ -18,7 +18,7 @@ pub(in super::super) struct Member<'a> {
 
 impl<'a> Member<'a> {
     /// A whole member at `byte`.
-    pub(in super::super) fn at(name: &'a str, ty: u32, byte: u32) -> Self {
+    pub(in crate::facts) fn at(name: &'a str, ty: u32, byte: u32) -> Self {
         Self {
             name,
             ty,
@@ -28,7 +28,7 @@ impl<'a> Member<'a> {
     }
 
     /// A bitfield of `bit_size` bits at `bit_offset`.
-    pub(in super::super) fn bits(name: &'a str, ty: u32, bit_offset: u32, bit_size: u32) -> Self {
+    pub(in crate::facts) fn bits(name: &'a str, ty: u32, bit_offset: u32, bit_size: u32) -> Self {
         Self {
             name,
             ty,
@@ -40,7 +40,7 @@ impl<'a> Member<'a> {
 
 impl Blob {
     /// The whole file.
-    pub(in super::super) fn bytes(&self) -> Vec<u8> {
+    pub(in crate::facts) fn bytes(&self) -> Vec<u8> {
         let types = self.types.len() as u32;
         let strings = 1 + self.strings.len() as u32;
         let mut bytes = vec![0x9f, 0xeb, 1, 0];
@@ -54,7 +54,7 @@ impl Blob {
     }
 
     /// The id that the next type will have.
-    pub(in super::super) fn next_id(&self) -> u32 {
+    pub(in crate::facts) fn next_id(&self) -> u32 {
         self.count + 1
     }
 
@@ -81,31 +81,31 @@ impl Blob {
     }
 
     /// An integer of `size` bytes of which `bits` are used.
-    pub(in super::super) fn int(&mut self, name: &str, size: u32, bits: u32) -> u32 {
+    pub(in crate::facts) fn int(&mut self, name: &str, size: u32, bits: u32) -> u32 {
         let id = self.head(1, name, 0, size);
         self.words(&[bits]);
         id
     }
 
     /// An array of `len` elements.
-    pub(in super::super) fn array(&mut self, ty: u32, len: u32) -> u32 {
+    pub(in crate::facts) fn array(&mut self, ty: u32, len: u32) -> u32 {
         let id = self.head(3, "", 0, 0);
         self.words(&[ty, ty, len]);
         id
     }
 
     /// A kind that only refers to another type: pointer 2, typedef 8, const 10, function 12, …
-    pub(in super::super) fn reference(&mut self, kind: u32, name: &str, ty: u32) -> u32 {
+    pub(in crate::facts) fn reference(&mut self, kind: u32, name: &str, ty: u32) -> u32 {
         self.head(kind, name, 0, ty)
     }
 
     /// A forward declaration of a struct.
-    pub(in super::super) fn forward(&mut self, name: &str) -> u32 {
+    pub(in crate::facts) fn forward(&mut self, name: &str) -> u32 {
         self.head(7, name, 0, 0)
     }
 
     /// A function prototype with one parameter per type.
-    pub(in super::super) fn prototype(&mut self, params: &[u32]) -> u32 {
+    pub(in crate::facts) fn prototype(&mut self, params: &[u32]) -> u32 {
         let id = self.head(13, "", params.len(), 0);
         for &ty in params {
             self.words(&[0, ty]);
@@ -114,7 +114,7 @@ impl Blob {
     }
 
     /// A struct (kind 4) or union (kind 5) of whole members.
-    pub(in super::super) fn composite(
+    pub(in crate::facts) fn composite(
         &mut self,
         kind: u32,
         name: &str,
@@ -130,7 +130,7 @@ impl Blob {
     }
 
     /// The same with the kind flag, so that members can be bitfields.
-    pub(in super::super) fn flagged(
+    pub(in crate::facts) fn flagged(
         &mut self,
         kind: u32,
         name: &str,
