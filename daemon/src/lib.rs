@@ -4,8 +4,14 @@
 //! The middle is pure ([`snapshot`], [`storm`], [`identity`]); effects are at the rim, each big
 //! dependency used by one room only: `kernel` (aya), [`metrics`] (prometheus), [`http`] (axum).
 
+pub mod build_info;
 pub mod facts;
 pub mod identity;
+pub mod kernel;
+pub mod metrics;
+pub mod plan;
 pub mod probes;
+pub mod publisher;
 pub mod snapshot;
 pub mod storm;
+pub mod view;

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Board, Change, Closed, End, FreelistGeneration, FreelistUse, Kind, Level, Moment, Reading,
+    Board, Change, Closed, End, FreelistUse, Kind, Level, Moment, Reading,
     Storm, StormEvent, Thresholds, change::is_same, ledger::Ledger,
 };
-use crate::{identity::MapId, snapshot::Snapshot};
+use crate::{facts::FreelistGeneration, identity::MapId, snapshot::Snapshot};
 
 /// Finds storms in a sequence of snapshots. A pure function of two snapshots and this state.
 #[derive(Clone, Debug)]

@@ -4,11 +4,8 @@ use std::time::Duration;
 
 use mapstorm_abi::Outcome;
 
-use super::{
-    Detector, End, FreelistGeneration, FreelistUse, Kind, StormEvent, Thresholds,
-    change::tests::map,
-};
-use crate::{identity::MapId, snapshot::Snapshot};
+use super::{Detector, End, FreelistUse, Kind, StormEvent, Thresholds, change::tests::map};
+use crate::{facts::FreelistGeneration, identity::MapId, snapshot::Snapshot};
 
 pub(super) const WINDOW: Duration = Duration::from_millis(250);
 /// Refusals per window of [`WINDOW`] that are exactly the default threshold, and exactly half.

@@ -2,31 +2,7 @@
 
 use serde::Serialize;
 
-use crate::snapshot::MapStats;
-
-/// What a pop on a full map does in the running kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FreelistGeneration {
-    /// Before Linux 6.0: it takes every CPU's lock in turn, though every list is empty.
-    LocksEveryList,
-    /// Since 6.0 (commit 54a9c3a42d92): it looks at a list before it locks it.
-    LooksFirst,
-    /// Nothing said which.
-    #[default]
-    Unknown,
-}
-
-impl FreelistGeneration {
-    /// Value of the label `freelist`.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::LocksEveryList => "locks_every_list",
-            Self::LooksFirst => "looks_first",
-            Self::Unknown => "unknown",
-        }
-    }
-}
+use crate::{facts::FreelistGeneration, snapshot::MapStats};
 
 /// What refused updates of one map do to the free lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -19,7 +19,7 @@ mod properties;
 
 pub use change::Change;
 pub use detector::Detector;
-pub use freelist::{FreelistGeneration, FreelistUse};
+pub use freelist::FreelistUse;
 pub use ledger::{Board, CLOSED_KEPT};
 pub use log::log_event;
 pub use record::{Advice, Closed, End, Moment, Storm, StormEvent};

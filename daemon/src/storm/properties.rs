@@ -6,11 +6,11 @@ use mapstorm_abi::Outcome;
 use proptest::{collection::vec, option, prelude::*};
 
 use super::{
-    Detector, End, FreelistGeneration, StormEvent, Thresholds,
+    Detector, End, StormEvent, Thresholds,
     change::tests::map,
     examples::{HALF, STORM, WINDOW, snapshot},
 };
-use crate::{identity::MapId, snapshot::Snapshot};
+use crate::{facts::FreelistGeneration, identity::MapId, snapshot::Snapshot};
 
 /// One map's part in one step: refusals on each of two CPUs, elements; or it is not there.
 type Part = Option<([u64; 2], Option<u64>)>;
