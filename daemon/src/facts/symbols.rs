@@ -24,7 +24,9 @@ const TWINS: [&str; 4] = ["isra", "constprop", "llvm", "lto_priv"];
 pub struct Symbol {
     /// The name as listed, with its suffix.
     pub name: String,
-    /// Where it stands; `None` when the kernel hides addresses.
+    /// Where it stands; `None` when the kernel hides addresses. Not written: reports get pasted,
+    /// and an address gives the kernel's layout away.
+    #[serde(skip)]
     pub address: Option<u64>,
     /// The module it belongs to, `None` for the kernel itself.
     pub module: Option<String>,
