@@ -76,8 +76,7 @@ pub fn objects_dir() -> PathBuf {
 /// # Errors
 /// A compiler refuses, or set-up fails.
 pub fn build_binaries(profile: Profile) -> Result<Binaries> {
-    let objects = build_objects()?;
-    let mut build = static_cargo("build", profile, &objects);
+    let mut build = static_cargo("build", profile)?;
     build.args(["--quiet", "--package", "mapstorm", "--package", "xtask"]);
     build.args([
         "--bin",
@@ -98,8 +97,7 @@ pub fn build_binaries(profile: Profile) -> Result<Binaries> {
 /// # Errors
 /// A compiler refuses, or the package has no test target `guest`.
 pub fn build_guest_suite(profile: Profile) -> Result<PathBuf> {
-    let objects = build_objects()?;
-    let mut build = static_cargo("test", profile, &objects);
+    let mut build = static_cargo("test", profile)?;
     build.args([
         "--quiet",
         "--package",
@@ -147,8 +145,12 @@ fn size_in_kib(file: &Path) -> Result<u64> {
     Ok(meta.len().div_ceil(1024))
 }
 
-/// Cargo for static host binaries that embed the objects in `objects`.
-fn static_cargo(subcommand: &str, profile: Profile, objects: &Path) -> Command {
+/// Cargo for static host binaries that embed the objects, which are built first.
+///
+/// # Errors
+/// As [`build_objects`].
+pub fn static_cargo(subcommand: &str, profile: Profile) -> Result<Command> {
+    let objects = build_objects()?;
     let mut command = process::cargo();
     command
         .env_remove("RUSTFLAGS")
@@ -165,7 +167,7 @@ fn static_cargo(subcommand: &str, profile: Profile, objects: &Path) -> Command {
             "--profile",
             profile.name(),
         ]);
-    command
+    Ok(command)
 }
 
 /// One line of `cargo --message-format=json`, as far as we care.

@@ -8,5 +8,6 @@ pub mod kernels;
 pub mod paths;
 pub mod process;
 pub mod setup;
+pub mod test;
 pub mod toolchain;
 pub mod vm;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use xtask::artifacts::{self, Profile};
 use xtask::cli::{Cli, Command, KernelsAction};
-use xtask::{kernels, setup, vm};
+use xtask::{kernels, setup, test, vm};
 
 /// Exit status for a command line that makes no sense (EX_USAGE of sysexits.h).
 const USAGE: u8 = 64;
@@ -42,6 +42,7 @@ fn run(command: Command) -> anyhow::Result<u8> {
             KernelsAction::Fetch { names } => kernels::fetch_named(&names).map(|()| 0),
         },
         Command::Vm(arguments) => vm::command::run(arguments),
-        Command::Demo(_) | Command::Test(_) => anyhow::bail!("being written"),
+        Command::Test(arguments) => test::run(&arguments),
+        Command::Demo(_) => anyhow::bail!("being written"),
     }
 }
