@@ -6,6 +6,7 @@
 
 pub mod build_info;
 pub mod facts;
+pub mod http;
 pub mod identity;
 pub mod kernel;
 pub mod metrics;

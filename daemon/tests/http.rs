@@ -1,0 +1,295 @@
+//! The site over real sockets, as a scraper, a supervisor and a rude client meet it.
+
+mod by_hand;
+mod text_format;
+
+use std::{
+    io::{Read, Write},
+    net::{SocketAddr, TcpStream},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use mapstorm::{
+    http::{self, Site},
+    metrics::{Exposition, MAX_SERIES},
+    view::{Phase, View},
+};
+use tokio::sync::{oneshot, watch};
+
+/// A server on a port of its own; ends when dropped.
+struct Server {
+    address: SocketAddr,
+    views: watch::Sender<Arc<View>>,
+    stop: oneshot::Sender<()>,
+    thread: std::thread::JoinHandle<()>,
+}
+
+impl Server {
+    fn start() -> Self {
+        let (views, receiver) = watch::channel(Arc::new(by_hand::view()));
+        let exposition = Exposition::new(receiver.clone(), MAX_SERIES, by_hand::process).unwrap();
+        let site = Site::new(receiver, exposition);
+        let listeners = http::bind(&["127.0.0.1:0".parse().unwrap()]).unwrap();
+        let address = listeners[0].local_addr().unwrap();
+        let (stop, stopped) = oneshot::channel();
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_multi_thread();
+            let runtime = { runtime }.worker_threads(1).enable_all().build().unwrap();
+            let shutdown = async { stopped.await.unwrap_or(()) };
+            runtime
+                .block_on(http::serve(listeners, site, shutdown))
+                .unwrap();
+        });
+        Self {
+            address,
+            views,
+            stop,
+            thread,
+        }
+    }
+
+    fn show(&self, change: impl Fn(&mut View)) {
+        self.views.send_modify(|view| change(Arc::make_mut(view)));
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.address).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(10)))
+            .unwrap();
+        stream
+    }
+
+    fn ask(&self, method: &str, path: &str, headers: &str) -> Answer {
+        let mut stream = self.connect();
+        let host = self.address;
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{headers}\r\n"
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).unwrap();
+        let end = bytes
+            .windows(4)
+            .position(|four| four == b"\r\n\r\n")
+            .unwrap();
+        let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
+        Answer {
+            status: head.split(' ').nth(1).unwrap().parse().unwrap(),
+            head: head.to_lowercase(),
+            body: bytes[end + 4..].to_vec(),
+        }
+    }
+
+    fn get(&self, path: &str) -> Answer {
+        self.ask("GET", path, "")
+    }
+
+    fn stop(self) -> Duration {
+        let start = Instant::now();
+        self.stop.send(()).unwrap();
+        self.thread.join().unwrap();
+        start.elapsed()
+    }
+}
+
+struct Answer {
+    status: u16,
+    head: String,
+    body: Vec<u8>,
+}
+
+impl Answer {
+    fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).unwrap()
+    }
+
+    fn json(&self) -> serde_json::Value {
+        assert!(
+            self.head.contains("content-type: application/json"),
+            "{}",
+            self.head
+        );
+        serde_json::from_slice(&self.body).unwrap()
+    }
+}
+
+#[test]
+fn a_scrape_is_text_0_0_4_and_gzip_for_those_who_ask() {
+    let server = Server::start();
+    let answer = server.get("/metrics");
+    assert_eq!(answer.status, 200);
+    assert!(
+        answer
+            .head
+            .contains("content-type: text/plain; version=0.0.4"),
+        "{}",
+        answer.head
+    );
+    text_format::parse(answer.text()).unwrap();
+    let packed = server.ask("GET", "/metrics", "Accept-Encoding: gzip\r\n");
+    assert!(
+        packed.head.contains("content-encoding: gzip"),
+        "{}",
+        packed.head
+    );
+    // Chunked: the first chunk begins with its length in hexadecimal.
+    let magic = packed.body.windows(2).position(|two| two == [0x1f, 0x8b]);
+    assert!(magic.is_some_and(|at| at < 8));
+    assert!(packed.body.len() < answer.body.len() / 4);
+    server.stop();
+}
+
+#[test]
+fn unknown_paths_are_404_other_methods_405_and_head_has_no_body() {
+    let server = Server::start();
+    for path in [
+        "/metric",
+        "/metrics/",
+        "/-/",
+        "/api/v1/maps",
+        "/../etc/passwd",
+    ] {
+        assert_eq!(server.get(path).status, 404, "{path}");
+    }
+    for path in [
+        "/",
+        "/metrics",
+        "/-/healthy",
+        "/-/ready",
+        "/api/v1/probes",
+        "/api/v1/storms",
+    ] {
+        let head = server.ask("HEAD", path, "");
+        assert_eq!((head.status, head.body.len()), (200, 0), "{path}");
+        for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
+            let answer = server.ask(method, path, "Content-Length: 0\r\n");
+            assert_eq!(answer.status, 405, "{method} {path}");
+            assert!(answer.head.contains("allow: get,head"), "{}", answer.head);
+        }
+    }
+    server.stop();
+}
+
+#[test]
+fn ready_and_healthy_follow_the_view() {
+    let server = Server::start();
+    let ready = server.get("/-/ready");
+    assert_eq!(ready.status, 200);
+    assert!(
+        ready.text().contains("degraded, 1 of 2 probes"),
+        "{}",
+        ready.text()
+    );
+    for (phase, status) in [
+        (Phase::Starting, 503),
+        (Phase::Armed, 200),
+        (Phase::Stopping, 503),
+    ] {
+        server.show(|view| view.phase = phase);
+        assert_eq!(server.get("/-/ready").status, status, "{phase:?}");
+        assert_eq!(server.get("/-/healthy").status, 200, "{phase:?}");
+    }
+    server
+        .show(|view| view.published = Instant::now().checked_sub(Duration::from_secs(6)).unwrap());
+    assert_eq!(server.get("/-/healthy").status, 503);
+    server.stop();
+}
+
+#[test]
+fn the_api_tells_storms_and_probes() {
+    let server = Server::start();
+    let storms = server.get("/api/v1/storms").json();
+    assert_eq!(storms["totals"]["full"], 2);
+    assert_eq!(storms["active"][0]["map_id"], by_hand::FULL);
+    assert_eq!(storms["active"][0]["closed"], serde_json::Value::Null);
+    assert_eq!(storms["closed"], serde_json::json!([]));
+    let probes = server.get("/api/v1/probes").json();
+    assert_eq!(probes["phase"], "degraded");
+    assert_eq!(probes["probes"][1]["refusal"]["reason"], "notrace");
+    assert_eq!(probes["kernel"]["freelist"], "looks_first");
+    server.stop();
+}
+
+#[test]
+fn the_page_says_where_everything_is_and_fetches_nothing() {
+    let server = Server::start();
+    let page = server.get("/");
+    assert!(
+        page.head.contains("content-type: text/html"),
+        "{}",
+        page.head
+    );
+    for link in [
+        "/metrics",
+        "/-/healthy",
+        "/-/ready",
+        "/api/v1/storms",
+        "/api/v1/probes",
+    ] {
+        assert!(
+            page.text().contains(&format!("<a href=\"{link}\">")),
+            "{link}"
+        );
+        assert_eq!(server.get(link).status, 200, "{link}");
+    }
+    for outside in ["src=", "http:", "https:", "<script", "url("] {
+        assert!(!page.text().contains(outside), "{outside}");
+    }
+    server.stop();
+}
+
+#[test]
+fn it_ends_within_a_second_whatever_clients_do() {
+    let server = Server::start();
+    let silent = server.connect();
+    let mut halfway = server.connect();
+    halfway
+        .write_all(b"GET /metrics HTTP/1.1\r\nHost:")
+        .unwrap();
+    let mut kept = server.connect();
+    kept.write_all(b"GET /-/ready HTTP/1.1\r\nHost: h\r\n\r\n")
+        .unwrap();
+    let mut first = [0; 12];
+    kept.read_exact(&mut first).unwrap();
+    assert_eq!(&first, b"HTTP/1.1 200");
+    let took = server.stop();
+    assert!(took < Duration::from_secs(1), "{took:?}");
+    drop((silent, halfway));
+}
+
+#[test]
+fn more_clients_than_places_wait_their_turn() {
+    let server = Server::start();
+    let silent: Vec<TcpStream> = (0..127).map(|_| server.connect()).collect();
+    assert_eq!(server.get("/metrics").status, 200);
+    drop(silent);
+    server.stop();
+}
+
+#[test]
+fn headers_without_end_are_refused() {
+    let server = Server::start();
+    let mut stream = server.connect();
+    let request = format!("GET / HTTP/1.1\r\nX: {}\r\n\r\n", "x".repeat(200_000));
+    // The server may close before it has read all.
+    let _ = stream.write_all(request.as_bytes());
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    assert!(answer.is_empty() || answer.starts_with(b"HTTP/1.1 431"));
+    server.stop();
+}
+
+#[test]
+fn o06_ten_scrapers_at_once_are_all_answered_soon() {
+    let server = Server::start();
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        for _ in 0..10 {
+            scope.spawn(|| assert_eq!(server.get("/metrics").status, 200));
+        }
+    });
+    assert!(start.elapsed() < Duration::from_secs(5));
+    server.stop();
+}
