@@ -8,9 +8,6 @@ pub const FRAMES_PER_HOOK: usize = 8;
 pub const FRAMES: usize = 64;
 /// A start this old, in nanoseconds, whose exit never came may be taken over.
 pub const STALE_NS: u64 = 10_000_000_000;
-/// Pops in flight on one CPU: they run with interrupts off, so only an NMI can nest.
-pub const POP_FRAMES: usize = 2;
-
 /// The start of one call. Entry and exit of a call share one trampoline frame, so the value of the
 /// context pointer identifies the call whatever preempts or interrupts it.
 #[derive(Clone, Copy, Debug)]
@@ -26,16 +23,9 @@ pub struct Frame {
     pub slot: u32,
     /// To a multiple of eight.
     pub pad: u32,
-}
-
-/// The start of one freelist pop.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct PopFrame {
-    /// Value of the context pointer, 0 when free.
-    pub key: u64,
-    /// `bpf_ktime_get_ns` at entry.
-    pub start_ns: u64,
+    /// `bpf_ktime_get_ns` at the entry of the freelist pop inside this call, 0 when none is in
+    /// flight. Pops run with interrupts off and the bucket locked, so one word is enough.
+    pub pop_start_ns: u64,
 }
 
 /// Why an event, or its timing, is missing from the tables. Each is published; none is silent.
@@ -113,8 +103,6 @@ pub struct CpuState {
     pub remarked_ns: u64,
     /// Events lost by [`Lost`].
     pub lost: [u64; Lost::COUNT],
-    /// Pops in flight.
-    pub pops: [PopFrame; POP_FRAMES],
     /// Calls in flight, [`FRAMES_PER_HOOK`] per hook.
     pub frames: [Frame; FRAMES],
 }

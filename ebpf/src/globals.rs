@@ -14,9 +14,9 @@ pub const OFFSET_MAP_NAME: &str = "OFFSET_MAP_NAME";
 /// Byte offset of `bpf_htab.freelist`, which lies in an anonymous union with `lru`.
 pub const OFFSET_HTAB_FREELIST: &str = "OFFSET_HTAB_FREELIST";
 /// Counter slots per CPU, a power of two.
-pub const SLOTS: &str = "SLOTS";
+pub const SLOTS_PER_CPU: &str = "SLOTS_PER_CPU";
 /// Histograms per CPU.
-pub const HISTOGRAMS: &str = "HISTOGRAMS";
+pub const HISTOGRAMS_PER_CPU: &str = "HISTOGRAMS_PER_CPU";
 /// 1 where a program can run inside itself on one CPU (before 5.12), so that counters need atomic
 /// adds; 0 elsewhere, where the verifier removes them.
 pub const SELF_NESTING: &str = "SELF_NESTING";

@@ -10,11 +10,12 @@ pub mod bucket;
 pub mod cpu;
 pub mod globals;
 pub mod hook;
+pub mod inventory;
 pub mod outcome;
 pub mod slot;
 pub mod workload;
 
-pub use cpu::{CpuState, Frame, Lost, PopFrame};
+pub use cpu::{CpuState, Frame, Lost};
 pub use hook::{Hook, Op};
 pub use outcome::Outcome;
 pub use slot::{Histogram, Slot};

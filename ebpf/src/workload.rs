@@ -1,1 +1,130 @@
-//! What the drill and the benches share with their programs.
+//! What the drill, the benches and the guest tests share with their programs.
+
+use crate::outcome::Outcome;
+
+/// Operations one run of a program does at most; the verifier walks every turn of the loop.
+pub const MAX_LOOPS: u64 = 512;
+
+/// A map of the workload with programs of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u32)]
+pub enum Target {
+    /// A preallocated hash that the drill fills.
+    Full,
+    /// A preallocated hash that is kept below full.
+    Churn,
+    /// A preallocated hash that nobody touches.
+    Idle,
+    /// A hash that allocates its elements as they come.
+    NoPrealloc,
+    /// A preallocated per-CPU hash.
+    Percpu,
+    /// An LRU hash.
+    Lru,
+    /// An LRU per-CPU hash.
+    LruPercpu,
+    /// A preallocated hash updated from inside interrupts.
+    Nested,
+}
+
+impl Target {
+    /// How many targets there are.
+    pub const COUNT: usize = 8;
+
+    /// All targets, in the order of their index.
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::Full,
+        Self::Churn,
+        Self::Idle,
+        Self::NoPrealloc,
+        Self::Percpu,
+        Self::Lru,
+        Self::LruPercpu,
+        Self::Nested,
+    ];
+
+    /// The map's name, in the object and in the kernel.
+    pub const fn map(self) -> &'static str {
+        match self {
+            Self::Full => "drill_full",
+            Self::Churn => "drill_churn",
+            Self::Idle => "drill_idle",
+            Self::NoPrealloc => "drill_nopreall",
+            Self::Percpu => "drill_percpu",
+            Self::Lru => "drill_lru",
+            Self::LruPercpu => "drill_lrupercpu",
+            Self::Nested => "drill_nested",
+        }
+    }
+
+    /// The program that updates it, run by `bpf_prog_test_run` with [`Run`] as its arguments.
+    pub const fn program(self) -> &'static str {
+        match self {
+            Self::Full => "update_full",
+            Self::Churn => "update_churn",
+            Self::Idle => "update_idle",
+            Self::NoPrealloc => "update_noprealloc",
+            Self::Percpu => "update_percpu",
+            Self::Lru => "update_lru",
+            Self::LruPercpu => "update_lrupercpu",
+            Self::Nested => "update_nested",
+        }
+    }
+}
+
+/// Arguments of an update program; a raw tracepoint's arguments, so all are words.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Run {
+    /// Updates to do, up to [`MAX_LOOPS`].
+    pub loops: u64,
+    /// First key; the next update takes the next key.
+    pub first_key: u64,
+    /// Keys before the sequence starts again, at least 1.
+    pub keys: u64,
+    /// `BPF_ANY`, `BPF_NOEXIST` or `BPF_EXIST`.
+    pub flags: u64,
+    /// 1 to delete each key after its update, so that the map stays as full as it was.
+    pub delete: u64,
+}
+
+/// What the programs of one target did on one CPU: the truth that probes are measured against.
+/// Indexed `cpu × Target::COUNT + target`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Tally {
+    /// Updates by [`Outcome`].
+    pub updates: [u64; Outcome::COUNT],
+    /// Deletes that removed an element.
+    pub deletes: u64,
+    /// Time spent in the loops, nanoseconds.
+    pub ns: u64,
+    /// Fewest nanoseconds per 1,000 updates that a run of at least 100 took, 0 for none: the cost
+    /// of an update when nothing interrupted the run.
+    pub best_ns_per_1000: u64,
+}
+
+impl Tally {
+    /// Updates that were tried.
+    pub fn total(&self) -> u64 {
+        self.updates.iter().sum()
+    }
+
+    /// Updates that ended this way.
+    pub fn count(&self, outcome: Outcome) -> u64 {
+        self.updates[outcome as usize]
+    }
+
+    /// Adds what was done elsewhere.
+    pub fn merge(&mut self, other: &Self) {
+        for (sum, n) in self.updates.iter_mut().zip(other.updates) {
+            *sum += n;
+        }
+        self.deletes += other.deletes;
+        self.ns += other.ns;
+        self.best_ns_per_1000 = match (self.best_ns_per_1000, other.best_ns_per_1000) {
+            (0, best) | (best, 0) => best,
+            (a, b) => a.min(b),
+        };
+    }
+}

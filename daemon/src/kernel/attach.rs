@@ -1,0 +1,155 @@
+//! Tries the plan on the running kernel: every probe on its own, the next alternative when one is
+//! refused, and a record of each.
+
+use aya::{
+    Btf, Ebpf,
+    programs::{FEntry, FExit, Iter, Program, ProgramError},
+};
+
+use super::refusal::{Stage, explain};
+use crate::{
+    plan::{Alternative, POP, Plan, Probe, Signal},
+    probes::{Mechanism, ProbeStatus, Refusal},
+};
+
+/// What attaching needs to know of the process and the kernel.
+#[derive(Clone, Copy)]
+pub(super) struct Context<'a> {
+    /// The running kernel's BTF; `None` when it cannot be read, and then the plan refuses all.
+    pub(super) btf: Option<&'a Btf>,
+    /// Does the process hold the capabilities that loading takes?
+    pub(super) privileged: bool,
+}
+
+/// Attaches what can be attached and says what became of every probe.
+pub(super) fn attach(ebpf: &mut Ebpf, plan: &Plan, context: Context<'_>) -> Vec<ProbeStatus> {
+    let mut statuses: Vec<ProbeStatus> = Vec::new();
+    for signal in &plan.signals {
+        let updates_seen = statuses.iter().any(|s| s.signal == "update" && s.attached());
+        for alternative in &signal.alternatives {
+            let refusal = alternative
+                .refusal
+                .clone()
+                .or_else(|| (signal.name == POP && !updates_seen).then(ownerless));
+            let tried = match refusal {
+                Some(refusal) => refuse_all(signal, alternative, &refusal),
+                None => try_alternative(ebpf, signal, alternative, context),
+            };
+            let attached = tried.iter().all(ProbeStatus::attached);
+            statuses.extend(tried);
+            if attached {
+                break;
+            }
+        }
+    }
+    statuses
+}
+
+/// A pop is attributed through the update around it.
+fn ownerless() -> Refusal {
+    Refusal {
+        reason: "no_update",
+        detail: "a pop belongs to the update around it, and no update can be seen".into(),
+        remedy: "see the refusals of the signal `update`".into(),
+    }
+}
+
+fn refuse_all(signal: &Signal, alternative: &Alternative, refusal: &Refusal) -> Vec<ProbeStatus> {
+    let refused = |probe| status(signal, alternative, probe, Some(refusal.clone()));
+    alternative.probes.iter().map(refused).collect()
+}
+
+/// Attaches all programs of an alternative, or none.
+fn try_alternative(
+    ebpf: &mut Ebpf,
+    signal: &Signal,
+    alternative: &Alternative,
+    context: Context<'_>,
+) -> Vec<ProbeStatus> {
+    for (done, probe) in alternative.probes.iter().enumerate() {
+        let Err(refusal) = try_probe(ebpf, alternative.hook, probe, context) else { continue };
+        for attached in &alternative.probes[..done] {
+            unload(ebpf, attached.name);
+        }
+        return refuse_all(signal, alternative, &refusal);
+    }
+    alternative.probes.iter().map(|probe| status(signal, alternative, probe, None)).collect()
+}
+
+fn status(
+    signal: &Signal,
+    alternative: &Alternative,
+    probe: &Probe,
+    refusal: Option<Refusal>,
+) -> ProbeStatus {
+    ProbeStatus {
+        probe: probe.name,
+        signal: signal.name,
+        hook: alternative.hook.to_owned(),
+        mechanism: probe.mechanism,
+        refusal,
+    }
+}
+
+/// Loads and attaches one program. An iterator is only loaded: the inventory links it.
+fn try_probe(
+    ebpf: &mut Ebpf,
+    hook: &str,
+    probe: &Probe,
+    context: Context<'_>,
+) -> Result<(), Refusal> {
+    let explain =
+        |stage, error: ProgramError| explain(stage, probe.mechanism, hook, context.privileged, &error);
+    let (Some(program), Some(btf)) = (ebpf.program_mut(probe.name), context.btf) else {
+        return Err(Refusal {
+            reason: "other",
+            detail: format!("the BPF object has no program `{}`", probe.name),
+            remedy: "rebuild with `cargo xtask build`".into(),
+        });
+    };
+    let result = match (probe.mechanism, program) {
+        (Mechanism::Fentry, Program::FEntry(program)) => load_and_attach(
+            program,
+            |program: &mut FEntry| program.load(hook, btf),
+            |program| program.attach().map(drop),
+        ),
+        (Mechanism::Fexit, Program::FExit(program)) => load_and_attach(
+            program,
+            |program: &mut FExit| program.load(hook, btf),
+            |program| program.attach().map(drop),
+        ),
+        (Mechanism::Iter, Program::Iter(program)) => load_and_attach(
+            program,
+            |program: &mut Iter| program.load(hook.trim_start_matches("bpf_iter_"), btf),
+            |_| Ok(()),
+        ),
+        (_, _) => Err((Stage::Load, ProgramError::UnexpectedProgramType)),
+    };
+    result.map_err(|(stage, error)| {
+        unload(ebpf, probe.name);
+        explain(stage, error)
+    })
+}
+
+fn load_and_attach<P>(
+    program: &mut P,
+    load: impl FnOnce(&mut P) -> Result<(), ProgramError>,
+    attach: impl FnOnce(&mut P) -> Result<(), ProgramError>,
+) -> Result<(), (Stage, ProgramError)> {
+    load(program).map_err(|error| (Stage::Load, error))?;
+    attach(program).map_err(|error| (Stage::Attach, error))
+}
+
+/// Takes a program out of the kernel again; one that never got there is fine.
+fn unload(ebpf: &mut Ebpf, name: &str) {
+    let result = match ebpf.program_mut(name) {
+        Some(Program::FEntry(program)) => program.unload(),
+        Some(Program::FExit(program)) => program.unload(),
+        Some(Program::Iter(program)) => program.unload(),
+        _ => Ok(()),
+    };
+    match result {
+        Ok(()) | Err(ProgramError::NotLoaded) => {}
+        Err(error) => tracing::warn!(program = name, %error, "could not unload the program"),
+    }
+}

@@ -1,0 +1,19 @@
+//! Everything that talks to BPF: the only user of aya. Objects are loaded, programs attached, one
+//! switch arms them, and from then on the tables are read through a mapping, without system calls.
+
+mod attach;
+mod error;
+mod inventory;
+mod object;
+mod observer;
+mod refusal;
+mod sys;
+mod table;
+mod tables;
+pub mod workload;
+
+pub use error::KernelError;
+pub use aya::Btf;
+pub use inventory::{Inventory, MapIdentity};
+pub use observer::{Armed, Attached, Loaded, Parameters};
+pub use tables::{CpuRow, Geometry, Row, Tables};

@@ -1,0 +1,114 @@
+//! Updates, one program per target: the same loop over different kinds of map.
+
+use aya_ebpf::{
+    bindings::BPF_F_NO_PREALLOC,
+    helpers::bpf_ktime_get_ns,
+    macros::{map, raw_tracepoint},
+    maps::{HashMap, LruHashMap, LruPerCpuHashMap, PerCpuHashMap},
+    programs::RawTracePointContext,
+};
+use mapstorm_abi::workload::{MAX_LOOPS, Run, Target};
+
+use crate::tally;
+
+/// A map, its update program and the body that both share.
+macro_rules! target {
+    ($target:ident, $map:ident: $kind:ident, $flags:expr, $name:literal, $program:ident) => {
+        #[doc = concat!("The map `", $name, "`; the driver sets its size.")]
+        #[map(name = $name)]
+        static $map: $kind<u32, u64> = $kind::with_max_entries(1000, $flags);
+
+        #[doc = concat!("Updates `", $name, "` as its arguments say.")]
+        #[raw_tracepoint]
+        pub(crate) fn $program(ctx: RawTracePointContext) -> i32 {
+            run(
+                &arguments(&ctx),
+                Target::$target,
+                |key, value, flags| match $map.insert(key, value, flags) {
+                    Ok(()) => 0,
+                    Err(errno) => i64::from(errno),
+                },
+                |key| $map.remove(key).is_ok(),
+            );
+            0
+        }
+    };
+}
+
+target!(Full, FULL: HashMap, 0, "drill_full", update_full);
+target!(Churn, CHURN: HashMap, 0, "drill_churn", update_churn);
+target!(Idle, IDLE: HashMap, 0, "drill_idle", update_idle);
+target!(NoPrealloc, NOPREALLOC: HashMap, BPF_F_NO_PREALLOC, "drill_nopreall", update_noprealloc);
+target!(Percpu, PERCPU: PerCpuHashMap, 0, "drill_percpu", update_percpu);
+target!(Lru, LRU: LruHashMap, 0, "drill_lru", update_lru);
+target!(LruPercpu, LRUPERCPU: LruPerCpuHashMap, 0, "drill_lrupercpu", update_lrupercpu);
+target!(Nested, NESTED_MAP: HashMap, 0, "drill_nested", update_nested);
+
+/// Reads the arguments that the driver passes as a raw tracepoint's.
+#[inline(always)]
+fn arguments(ctx: &RawTracePointContext) -> Run {
+    Run {
+        loops: ctx.arg(0),
+        first_key: ctx.arg(1),
+        keys: ctx.arg(2),
+        flags: ctx.arg(3),
+        delete: ctx.arg(4),
+    }
+}
+
+/// The loop: update the next key, count what came back, delete it again where asked.
+#[inline(always)]
+fn run(
+    run: &Run,
+    target: Target,
+    insert: impl Fn(&u32, &u64, u64) -> i64,
+    remove: impl Fn(&u32) -> bool,
+) -> Option<()> {
+    let tally = tally::of(target)?;
+    // SAFETY: the helper has no precondition.
+    let start = unsafe { bpf_ktime_get_ns() };
+    let mut offset = 0;
+    for turn in 0..MAX_LOOPS {
+        if turn >= run.loops {
+            break;
+        }
+        let key = (run.first_key + offset) as u32;
+        offset += 1;
+        if offset >= run.keys {
+            offset = 0;
+        }
+        tally::update(tally, insert(&key, &turn, run.flags));
+        if run.delete != 0 && remove(&key) {
+            tally::delete(tally);
+        }
+    }
+    // SAFETY: as above.
+    let ns = unsafe { bpf_ktime_get_ns() } - start;
+    tally::time(tally, run.loops, ns);
+    Some(())
+}
+
+/// Arguments of [`interrupt`]: what a nested run does at each firing.
+const NESTED: Run = Run {
+    loops: 4,
+    first_key: 0,
+    keys: 64,
+    flags: 0,
+    delete: 1,
+};
+
+/// Attached to a tracepoint that fires in interrupts: updates a map of its own while whatever was
+/// interrupted may be inside an update too.
+#[raw_tracepoint]
+pub(crate) fn interrupt(_ctx: RawTracePointContext) -> i32 {
+    run(
+        &NESTED,
+        Target::Nested,
+        |key, value, flags| match NESTED_MAP.insert(key, value, flags) {
+            Ok(()) => 0,
+            Err(errno) => i64::from(errno),
+        },
+        |key| NESTED_MAP.remove(key).is_ok(),
+    );
+    0
+}
