@@ -5,10 +5,13 @@
 //! dependency used by one room only: `kernel` (aya), [`metrics`] (prometheus), [`http`] (axum).
 
 pub mod build_info;
+pub mod cli;
+pub mod config;
 pub mod facts;
 pub mod http;
 pub mod identity;
 pub mod kernel;
+pub mod logging;
 pub mod metrics;
 pub mod plan;
 pub mod probes;

@@ -3,6 +3,8 @@
 //! After a change on purpose: `UPDATE_GOLDEN=1 cargo test -p mapstorm --test exposition`, and read
 //! the difference.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod by_hand;
 mod text_format;
 

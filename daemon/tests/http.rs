@@ -1,5 +1,7 @@
 //! The site over real sockets, as a scraper, a supervisor and a rude client meet it.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod by_hand;
 mod text_format;
 

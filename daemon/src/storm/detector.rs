@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Board, Change, Closed, End, FreelistUse, Kind, Level, Moment, Reading,
-    Storm, StormEvent, Thresholds, change::is_same, ledger::Ledger,
+    Board, Change, Closed, End, FreelistUse, Kind, Level, Moment, Reading, Storm, StormEvent,
+    Thresholds, change::is_same, ledger::Ledger,
 };
 use crate::{facts::FreelistGeneration, identity::MapId, snapshot::Snapshot};
 

@@ -29,12 +29,12 @@ pub(super) fn snapshot(
     }
 }
 
-fn detector() -> Detector {
+pub(super) fn detector() -> Detector {
     Detector::new(Thresholds::default(), FreelistGeneration::LocksEveryList)
 }
 
 /// Runs map 7 through windows of these refusals on CPU 0; says in which windows what happened.
-fn run(detector: &mut Detector, refusals: &[u64]) -> Vec<(u64, StormEvent)> {
+pub(super) fn run(detector: &mut Detector, refusals: &[u64]) -> Vec<(u64, StormEvent)> {
     let mut total = 0;
     let mut previous = snapshot(0, Duration::ZERO, &[(7, &[], None)]);
     let mut events = Vec::new();

@@ -144,10 +144,6 @@ impl StormEvent {
     }
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde calls it with a reference"
-)]
 fn map_type<S: Serializer>(kind: &MapType, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&kind.label())
 }

@@ -137,7 +137,7 @@ fn check(name: &str, family: &Family) -> Result<(), String> {
         ));
     }
     for sample in &family.samples {
-        if family.kind != "gauge" && !(sample.value >= 0.0) {
+        if family.kind != "gauge" && (sample.value.is_nan() || sample.value < 0.0) {
             return Err(format!(
                 "{name}: {} counts down to {}",
                 sample.name, sample.value
