@@ -50,8 +50,8 @@ impl Binaries {
     }
 
     /// The supervisor of the demo.
-    pub fn guest_demo(&self) -> PathBuf {
-        self.dir.join("guest-demo")
+    pub fn demo_supervisor(&self) -> PathBuf {
+        self.dir.join("demo-supervisor")
     }
 }
 
@@ -84,7 +84,7 @@ pub fn build_binaries(profile: Profile) -> Result<Binaries> {
         "--bin",
         "guest-init",
         "--bin",
-        "guest-demo",
+        "demo-supervisor",
     ]);
     process::run(&mut build).context("the host binaries cannot be built")?;
     Ok(Binaries {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use xtask::artifacts::{self, Profile};
 use xtask::cli::{Cli, Command, KernelsAction};
-use xtask::{kernels, setup, test, vm};
+use xtask::{demo, kernels, setup, test, vm};
 
 /// Exit status for a command line that makes no sense (EX_USAGE of sysexits.h).
 const USAGE: u8 = 64;
@@ -43,6 +43,6 @@ fn run(command: Command) -> anyhow::Result<u8> {
         },
         Command::Vm(arguments) => vm::command::run(arguments),
         Command::Test(arguments) => test::run(&arguments),
-        Command::Demo(_) => anyhow::bail!("being written"),
+        Command::Demo(arguments) => demo::run(&arguments),
     }
 }

@@ -1,8 +1,11 @@
 //! Running other programs: one way to call them, one way to say that they failed.
 
 use std::env;
+use std::io::{BufRead as _, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::mpsc::Sender;
+use std::thread;
 
 use anyhow::{Context as _, Result, bail};
 
@@ -60,6 +63,32 @@ pub fn capture(command: &mut Command) -> Result<String> {
         bail!("{}: {status}\n{}", line(command), said.trim_end());
     }
     String::from_utf8(stdout).with_context(|| format!("{}: output is not UTF-8", line(command)))
+}
+
+/// Sends each line of `stream`, wrapped, until the stream or the receiver ends. Bytes that are not
+/// UTF-8 are replaced.
+pub fn forward<T: Send + 'static>(
+    stream: impl Read + Send + 'static,
+    wrap: fn(String) -> T,
+    lines: Sender<T>,
+) {
+    thread::spawn(move || {
+        let mut stream = BufReader::new(stream);
+        let mut bytes = Vec::new();
+        while stream
+            .read_until(b'\n', &mut bytes)
+            .is_ok_and(|length| length > 0)
+        {
+            let text = String::from_utf8_lossy(&bytes);
+            if lines
+                .send(wrap(text.trim_end_matches(['\r', '\n']).to_owned()))
+                .is_err()
+            {
+                return;
+            }
+            bytes.clear();
+        }
+    });
 }
 
 /// The first file called `program` in `PATH`.

@@ -178,20 +178,19 @@ fn install_packages(missing: &[Need]) -> Result<()> {
     packages.dedup();
     println!("setup: installing {}", packages.join(" "));
     let started = Instant::now();
-    let candidates = process::capture(Command::new("apt-cache").arg("policy").args(&packages))?;
-    if candidates.matches("Candidate: ").count() < packages.len()
-        || candidates.contains("Candidate: (none)")
-    {
-        process::capture(apt_get().arg("update")).context("package lists cannot be refreshed")?;
-    }
     let install = ["install", "--yes", "--no-install-recommends"];
-    process::capture(apt_get().args(install).args(&packages)).with_context(|| {
-        format!(
-            "try it by hand: apt-get {} {}",
-            install.join(" "),
-            packages.join(" ")
-        )
-    })?;
+    let attempt = || process::capture(apt_get().args(install).args(&packages));
+    // A bare machine has no package lists, an old one has lists of packages that are gone.
+    if attempt().is_err() {
+        process::capture(apt_get().arg("update")).context("package lists cannot be refreshed")?;
+        attempt().with_context(|| {
+            format!(
+                "try it by hand: apt-get {} {}",
+                install.join(" "),
+                packages.join(" ")
+            )
+        })?;
+    }
     if let Some(need) = missing.iter().find(|need| !need.is_met()) {
         bail!(
             "package {} is installed, but {} is still not there",
@@ -216,7 +215,10 @@ fn apt_get() -> Command {
         sudo.args(["--preserve-env=DEBIAN_FRONTEND", "apt-get"]);
         sudo
     };
-    command.env("DEBIAN_FRONTEND", "noninteractive");
+    // Another apt may be at work: wait for it.
+    command
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .arg("-oDPkg::Lock::Timeout=300");
     command
 }
 

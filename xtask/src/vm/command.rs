@@ -21,10 +21,7 @@ pub fn run(arguments: cli::Vm) -> Result<u8> {
         Profile::Guest
     };
     let binaries = artifacts::build_binaries(profile)?;
-    let mut files = vec![
-        GuestFile::program(binaries.mapstorm(), "mapstorm"),
-        GuestFile::program(binaries.guest_demo(), "guest-demo"),
-    ];
+    let mut files = vec![GuestFile::program(binaries.mapstorm(), "mapstorm")];
     files.extend(arguments.file);
     let guest = Guest {
         cpus: arguments.cpus,

@@ -1,17 +1,17 @@
 //! A guest that runs: its lines as they come, its end, and the watch over its silence.
 
 use std::fs::File;
-use std::io::{BufRead as _, BufReader, Read, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Child, ExitStatus};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 
 use super::protocol::{Report, Token};
-use crate::interrupt;
+use crate::{interrupt, process};
 
 /// A guest that says nothing for so long is taken for dead. Emulated kernels are slow, and a busy
 /// host makes them slower: only silence counts, never the total.
@@ -85,10 +85,10 @@ impl Running {
     ) -> Self {
         let (sender, lines) = channel();
         if let Some(stream) = qemu.stdout.take() {
-            forward(stream, Line::Command, sender.clone());
+            process::forward(stream, Line::Command, sender.clone());
         }
         if let Some(stream) = qemu.stderr.take() {
-            forward(stream, Line::Console, sender);
+            process::forward(stream, Line::Console, sender);
         }
         let now = Instant::now();
         let tail = Vec::new();
@@ -220,25 +220,4 @@ impl Drop for Running {
         let _reaped = self.qemu.wait();
         let _removed = std::fs::remove_file(&self.initramfs);
     }
-}
-
-/// Sends each line of `stream` until it ends.
-fn forward(stream: impl Read + Send + 'static, wrap: fn(String) -> Line, lines: Sender<Line>) {
-    thread::spawn(move || {
-        let mut stream = BufReader::new(stream);
-        let mut bytes = Vec::new();
-        while stream
-            .read_until(b'\n', &mut bytes)
-            .is_ok_and(|length| length > 0)
-        {
-            let text = String::from_utf8_lossy(&bytes);
-            if lines
-                .send(wrap(text.trim_end_matches(['\r', '\n']).to_owned()))
-                .is_err()
-            {
-                return;
-            }
-            bytes.clear();
-        }
-    });
 }

@@ -1,2 +1,0 @@
-//! The demo's supervisor in a guest.
-fn main() {}
