@@ -70,13 +70,13 @@ pub enum KernelsAction {
 #[command(after_help = "Examples:
   cargo xtask vm --kernel 5.10 -- /bin/mapstorm doctor
   cargo xtask vm --icount -- /bin/mapstorm drill full --seconds 1
-  cargo xtask vm --kernel 6.12 --cpus 2,maxcpus=8 --append possible_cpus=8 \\
+  cargo xtask vm --kernel 6.12 --cpus 2,maxcpus=8 \\
     --forward 10061:10061 -- /bin/mapstorm serve --web.listen-address 0.0.0.0:10061")]
 pub struct Vm {
     /// An era as `kernels list` shows it, or the path of a kernel image
     #[arg(long, default_value = DEFAULT, value_name = "NAME|PATH")]
     pub kernel: String,
-    /// Processors at boot, with room for more where `,maxcpus=M` follows
+    /// Processors online after boot, of M possible ones where `,maxcpus=M` follows
     #[arg(long, default_value = "4", value_name = "N[,maxcpus=M]")]
     pub cpus: Cpus,
     /// Memory in MiB
@@ -86,10 +86,10 @@ pub struct Vm {
     #[arg(long, value_name = "PARAMETERS", allow_hyphen_values = true)]
     pub append: Vec<String>,
     /// One processor whose time counts instructions: every run is the same
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["cpus", "accel"])]
     pub icount: bool,
     /// QEMU's accelerator
-    #[arg(long, default_value = qemu::DEFAULT_ACCEL, conflicts_with = "icount")]
+    #[arg(long, default_value = qemu::DEFAULT_ACCEL)]
     pub accel: String,
     /// Lead a port of 127.0.0.1 into the guest; may be repeated
     #[arg(long, value_name = "HOSTPORT:GUESTPORT")]

@@ -1,13 +1,15 @@
 //! Running other programs: one way to call them, one way to say that they failed.
 
 use std::env;
-use std::io::{BufRead as _, BufReader, Read};
+use std::io::{self, BufRead as _, BufReader, Read};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::mpsc::Sender;
 use std::thread;
 
 use anyhow::{Context as _, Result, bail};
+use nix::sys::{prctl, signal::Signal};
 
 /// The cargo that started us, without the variables that it set for us alone.
 pub fn cargo() -> Command {
@@ -63,6 +65,13 @@ pub fn capture(command: &mut Command) -> Result<String> {
         bail!("{}: {status}\n{}", line(command), said.trim_end());
     }
     String::from_utf8(stdout).with_context(|| format!("{}: output is not UTF-8", line(command)))
+}
+
+/// Makes `command` die with the thread that starts it, even when we are killed and cannot tell it.
+pub fn end_with_us(command: &mut Command) {
+    let ask = || prctl::set_pdeathsig(Signal::SIGKILL).map_err(io::Error::from);
+    // SAFETY: between fork and exec `ask` makes one system call; it takes no lock and no memory.
+    unsafe { command.pre_exec(ask) };
 }
 
 /// Sends each line of `stream`, wrapped, until the stream or the receiver ends. Bytes that are not

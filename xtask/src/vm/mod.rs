@@ -22,7 +22,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 
 use crate::kernels::Kernel;
-use crate::{interrupt, paths};
+use crate::{interrupt, paths, process};
 pub use initramfs::GuestFile;
 use protocol::Token;
 pub use qemu::{Cpus, Forward};
@@ -73,7 +73,8 @@ impl Guest {
         }
     }
 
-    /// Starts the guest with `command`, whose first word is an absolute path in it.
+    /// Starts the guest with `command`, whose first word is an absolute path in it. The calling
+    /// thread must outlive the guest.
     ///
     /// # Errors
     /// A port is taken, a file or module cannot be read, or QEMU does not start.
@@ -99,11 +100,13 @@ impl Guest {
                 .and_then(|()| File::create(path))
                 .with_context(|| format!("cannot write {}", path.display()))
         });
-        let qemu = Command::new(qemu::PROGRAM)
-            .args(qemu::arguments(self, &initramfs, &token))
+        let mut qemu = Command::new(qemu::PROGRAM);
+        qemu.args(qemu::arguments(self, &initramfs, &token))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
+            .stderr(Stdio::piped());
+        process::end_with_us(&mut qemu);
+        let qemu = qemu
             .spawn()
             .with_context(|| format!("cannot start {}", qemu::PROGRAM))?;
         Ok(Running::new(qemu, token, initramfs, log.transpose()?))

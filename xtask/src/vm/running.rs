@@ -20,8 +20,8 @@ const SILENCE: Duration = Duration::from_secs(600);
 /// How long a guest may take to power off after its command has ended.
 const FAREWELL: Duration = Duration::from_secs(10);
 
-/// How many of the last lines an error shows.
-const TAIL: usize = 30;
+/// How many of the last lines an error shows: a panic with its registers and its trace.
+const TAIL: usize = 60;
 
 /// A line from a guest.
 #[derive(Debug, Clone, PartialEq, Eq)]
