@@ -65,8 +65,14 @@ macro_rules! pair {
     ($entry:literal, $exit:literal) => {
         // The exit goes first: an entry without its exit would leave starts behind.
         &[
-            Probe { name: $exit, mechanism: Mechanism::Fexit },
-            Probe { name: $entry, mechanism: Mechanism::Fentry },
+            Probe {
+                name: $exit,
+                mechanism: Mechanism::Fexit,
+            },
+            Probe {
+                name: $entry,
+                mechanism: Mechanism::Fentry,
+            },
         ]
     };
 }
@@ -155,7 +161,10 @@ const SIGNALS: &[(&str, &str, &[Candidate])] = &[
         &[Candidate {
             hook: "bpf_iter_bpf_map",
             parameters: 2,
-            probes: &[Probe { name: "inventory", mechanism: Mechanism::Iter }],
+            probes: &[Probe {
+                name: "inventory",
+                mechanism: Mechanism::Iter,
+            }],
             equivalent: true,
         }],
     ),
@@ -166,10 +175,22 @@ pub const POP: &str = "pop";
 
 /// What runs on maps and is watched by nobody here, and why; `doctor` prints it.
 pub const UNWATCHED: &[(&str, &str)] = &[
-    ("lookups", "the hottest path of all; a probe there would cost more than it shows"),
-    ("deletes, batches, local storage, lock waits", "not in this version"),
-    ("arrays, queues, stacks, ring buffers", "no freelist and no bucket lock to fight over"),
-    ("LPM tries", "`lpm_trie.o` is built without ftrace since 6.13 (commit c83508da5620)"),
+    (
+        "lookups",
+        "the hottest path of all; a probe there would cost more than it shows",
+    ),
+    (
+        "deletes, batches, local storage, lock waits",
+        "not in this version",
+    ),
+    (
+        "arrays, queues, stacks, ring buffers",
+        "no freelist and no bucket lock to fight over",
+    ),
+    (
+        "LPM tries",
+        "`lpm_trie.o` is built without ftrace since 6.13 (commit c83508da5620)",
+    ),
 ];
 
 /// Makes the plan. `functions` is `Err` with the reason when the kernel's BTF cannot be read: every
@@ -180,7 +201,9 @@ pub fn plan(functions: Result<&dyn KernelFunctions, &Refusal>) -> Plan {
         what,
         alternatives: alternatives(candidates, functions),
     });
-    Plan { signals: signals.collect() }
+    Plan {
+        signals: signals.collect(),
+    }
 }
 
 /// A signal's alternatives with what is known of them. One whose function the kernel does not have
@@ -189,14 +212,25 @@ fn alternatives(
     candidates: &'static [Candidate],
     functions: Result<&dyn KernelFunctions, &Refusal>,
 ) -> Vec<Alternative> {
-    let judged: Vec<_> = candidates.iter().map(|c| (c, refusal(c, functions))).collect();
-    let can_be_tried =
-        |candidate: &Candidate| judged.iter().any(|(c, r)| c.hook == candidate.hook && r.is_none());
-    let replaced =
-        candidates.iter().any(|candidate| candidate.equivalent && can_be_tried(candidate));
+    let judged: Vec<_> = candidates
+        .iter()
+        .map(|c| (c, refusal(c, functions)))
+        .collect();
+    let can_be_tried = |candidate: &Candidate| {
+        judged
+            .iter()
+            .any(|(c, r)| c.hook == candidate.hook && r.is_none())
+    };
+    let replaced = candidates
+        .iter()
+        .any(|candidate| candidate.equivalent && can_be_tried(candidate));
     judged
         .iter()
-        .filter(|(candidate, refusal)| !(refusal.is_some() && candidate.equivalent && replaced))
+        .filter(|(candidate, refusal)| {
+            // Another form of the same function fits, or another function that sees the same.
+            let spare = can_be_tried(candidate) || candidate.equivalent && replaced;
+            refusal.is_none() || !spare
+        })
         .map(|(candidate, refusal)| Alternative {
             hook: candidate.hook,
             probes: candidate.probes,
@@ -242,7 +276,10 @@ mod tests {
 
     impl KernelFunctions for Has {
         fn parameters(&self, function: &str) -> Option<usize> {
-            self.0.iter().find(|(name, _)| *name == function).map(|(_, count)| *count)
+            self.0
+                .iter()
+                .find(|(name, _)| *name == function)
+                .map(|(_, count)| *count)
         }
     }
 
@@ -266,19 +303,27 @@ mod tests {
     ]);
 
     fn of<'a>(plan: &'a Plan, what: &str) -> &'a [Alternative] {
-        let signal = plan.signals.iter().find(|signal| signal.what.contains(what));
+        let signal = plan
+            .signals
+            .iter()
+            .find(|signal| signal.what.contains(what));
         &signal.expect("the signal is in the plan").alternatives
     }
 
     #[test]
     fn a_function_that_another_replaces_is_not_missed() {
-        for (kernel, hook) in
-            [(&OLD, "__htab_percpu_map_update_elem"), (&NEW, "htab_map_update_elem_in_place")]
-        {
+        for (kernel, hook) in [
+            (&OLD, "__htab_percpu_map_update_elem"),
+            (&NEW, "htab_map_update_elem_in_place"),
+        ] {
             let plan = plan(Ok(kernel));
             let hooks: Vec<_> = of(&plan, " percpu_hash").iter().map(|a| a.hook).collect();
             assert_eq!(hooks[0], hook);
-            assert!(of(&plan, "updates of percpu_hash").iter().all(|a| a.refusal.is_none()));
+            assert!(
+                of(&plan, "updates of percpu_hash")
+                    .iter()
+                    .all(|a| a.refusal.is_none())
+            );
         }
     }
 
@@ -287,18 +332,42 @@ mod tests {
         let plan = plan(Ok(&NEW));
         let pop = of(&plan, "pops");
         assert_eq!(pop[0].refusal.as_ref().map(|r| r.reason), Some("no_symbol"));
-        assert_eq!(pop[1].refusal.as_ref().map(|r| r.reason), Some("signature"));
+        assert_eq!(
+            (pop.len(), &pop[1].refusal),
+            (2, &None),
+            "the form with nine parameters"
+        );
+    }
+
+    #[test]
+    fn a_signature_nobody_knows_is_refused_by_its_number_of_parameters() {
+        let plan = plan(Ok(&Has(&[("htab_map_update_elem", 5)])));
+        let refusal = of(&plan, "hash and hash_of_maps")[0]
+            .refusal
+            .as_ref()
+            .expect("refused");
+        assert_eq!(refusal.reason, "signature");
+        assert!(
+            refusal.detail.contains("5 parameters"),
+            "{}",
+            refusal.detail
+        );
     }
 
     #[test]
     fn without_btf_everything_typed_is_refused_with_its_reason() {
-        let no_btf = Refusal { reason: "no_btf", detail: "d".into(), remedy: "r".into() };
+        let no_btf = Refusal {
+            reason: "no_btf",
+            detail: "d".into(),
+            remedy: "r".into(),
+        };
         let plan = plan(Err(&no_btf));
-        assert!(
-            plan.signals
+        assert!(plan.signals.iter().all(|signal| {
+            signal
+                .alternatives
                 .iter()
-                .all(|signal| signal.alternatives.iter().all(|a| a.refusal == Some(no_btf.clone())))
-        );
+                .all(|a| a.refusal == Some(no_btf.clone()))
+        }));
     }
 
     #[test]

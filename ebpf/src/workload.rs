@@ -3,7 +3,9 @@
 use crate::outcome::Outcome;
 
 /// Operations one run of a program does at most; the verifier walks every turn of the loop.
-pub const MAX_LOOPS: u64 = 512;
+pub const MAX_LOOPS: u64 = 128;
+/// Errnos that a tally tells apart: those below this, a power of two.
+pub const ERRNOS: usize = 128;
 
 /// A map of the workload with programs of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -78,10 +80,11 @@ impl Target {
 pub struct Run {
     /// Updates to do, up to [`MAX_LOOPS`].
     pub loops: u64,
-    /// First key; the next update takes the next key.
+    /// First key.
     pub first_key: u64,
-    /// Keys before the sequence starts again, at least 1.
-    pub keys: u64,
+    /// Update number n of a run takes the key `first_key + (n & key_mask)`: a mask and not a
+    /// remainder, because the verifier would follow every turn of a compared counter.
+    pub key_mask: u64,
     /// `BPF_ANY`, `BPF_NOEXIST` or `BPF_EXIST`.
     pub flags: u64,
     /// 1 to delete each key after its update, so that the map stays as full as it was.
@@ -90,11 +93,12 @@ pub struct Run {
 
 /// What the programs of one target did on one CPU: the truth that probes are measured against.
 /// Indexed `cpu × Target::COUNT + target`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Tally {
-    /// Updates by [`Outcome`].
-    pub updates: [u64; Outcome::COUNT],
+    /// Updates by errno, 0 for success: an index needs no branch, which keeps the loop cheap to
+    /// verify.
+    pub updates: [u64; ERRNOS],
     /// Deletes that removed an element.
     pub deletes: u64,
     /// Time spent in the loops, nanoseconds.
@@ -102,6 +106,17 @@ pub struct Tally {
     /// Fewest nanoseconds per 1,000 updates that a run of at least 100 took, 0 for none: the cost
     /// of an update when nothing interrupted the run.
     pub best_ns_per_1000: u64,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self {
+            updates: [0; ERRNOS],
+            deletes: 0,
+            ns: 0,
+            best_ns_per_1000: 0,
+        }
+    }
 }
 
 impl Tally {
@@ -112,7 +127,21 @@ impl Tally {
 
     /// Updates that ended this way.
     pub fn count(&self, outcome: Outcome) -> u64 {
-        self.updates[outcome as usize]
+        self.outcomes()[outcome as usize]
+    }
+
+    /// Updates by [`Outcome`], as the probes count them.
+    pub fn outcomes(&self) -> [u64; Outcome::COUNT] {
+        let mut outcomes = [0; Outcome::COUNT];
+        for (errno, count) in self.updates.iter().enumerate() {
+            outcomes[Outcome::of(-(errno as i32)) as usize] += count;
+        }
+        outcomes
+    }
+
+    /// Counts one update that ended with this errno, 0 for success.
+    pub fn add(&mut self, errno: i32) {
+        self.updates[errno as usize & (ERRNOS - 1)] += 1;
     }
 
     /// Adds what was done elsewhere.

@@ -25,7 +25,9 @@ pub(super) struct Context<'a> {
 pub(super) fn attach(ebpf: &mut Ebpf, plan: &Plan, context: Context<'_>) -> Vec<ProbeStatus> {
     let mut statuses: Vec<ProbeStatus> = Vec::new();
     for signal in &plan.signals {
-        let updates_seen = statuses.iter().any(|s| s.signal == "update" && s.attached());
+        let updates_seen = statuses
+            .iter()
+            .any(|s| s.signal == "update" && s.attached());
         for alternative in &signal.alternatives {
             let refusal = alternative
                 .refusal
@@ -67,13 +69,19 @@ fn try_alternative(
     context: Context<'_>,
 ) -> Vec<ProbeStatus> {
     for (done, probe) in alternative.probes.iter().enumerate() {
-        let Err(refusal) = try_probe(ebpf, alternative.hook, probe, context) else { continue };
+        let Err(refusal) = try_probe(ebpf, alternative.hook, probe, context) else {
+            continue;
+        };
         for attached in &alternative.probes[..done] {
             unload(ebpf, attached.name);
         }
         return refuse_all(signal, alternative, &refusal);
     }
-    alternative.probes.iter().map(|probe| status(signal, alternative, probe, None)).collect()
+    alternative
+        .probes
+        .iter()
+        .map(|probe| status(signal, alternative, probe, None))
+        .collect()
 }
 
 fn status(
@@ -98,8 +106,9 @@ fn try_probe(
     probe: &Probe,
     context: Context<'_>,
 ) -> Result<(), Refusal> {
-    let explain =
-        |stage, error: ProgramError| explain(stage, probe.mechanism, hook, context.privileged, &error);
+    let explain = |stage, error: ProgramError| {
+        explain(stage, probe.mechanism, hook, context.privileged, &error)
+    };
     let (Some(program), Some(btf)) = (ebpf.program_mut(probe.name), context.btf) else {
         return Err(Refusal {
             reason: "other",

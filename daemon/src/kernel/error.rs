@@ -26,7 +26,9 @@ pub enum KernelError {
         remedy: &'static str,
     },
     /// A map or program is not in the object that we built.
-    #[error("the BPF object `{object}` lacks `{name}`: the build is inconsistent; run `cargo xtask build`")]
+    #[error(
+        "the BPF object `{object}` lacks `{name}`: the build is inconsistent; run `cargo xtask build`"
+    )]
     Missing {
         /// Name of the object.
         object: &'static str,

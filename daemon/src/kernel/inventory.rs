@@ -34,7 +34,9 @@ pub struct Inventory {
 impl Inventory {
     /// Links the loaded iterator program.
     pub(super) fn link(program: BorrowedFd<'_>) -> io::Result<Self> {
-        Ok(Self { link: sys::link_iterator(program)? })
+        Ok(Self {
+            link: sys::link_iterator(program)?,
+        })
     }
 
     /// One pass over all maps. A map that comes or goes during the pass may be in it or not.

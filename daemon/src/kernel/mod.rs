@@ -12,8 +12,8 @@ mod table;
 mod tables;
 pub mod workload;
 
-pub use error::KernelError;
 pub use aya::Btf;
+pub use error::KernelError;
 pub use inventory::{Inventory, MapIdentity};
 pub use observer::{Armed, Attached, Loaded, Parameters};
 pub use tables::{CpuRow, Geometry, Row, Tables};

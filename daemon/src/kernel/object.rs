@@ -20,5 +20,9 @@ pub(super) fn workload() -> Result<&'static [u8], KernelError> {
 }
 
 fn built(name: &'static str, bytes: &'static [u8]) -> Result<&'static [u8], KernelError> {
-    if bytes.is_empty() { Err(KernelError::Stub(name)) } else { Ok(bytes) }
+    if bytes.is_empty() {
+        Err(KernelError::Stub(name))
+    } else {
+        Ok(bytes)
+    }
 }

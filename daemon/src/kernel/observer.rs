@@ -47,7 +47,11 @@ pub struct Loaded {
 impl Loaded {
     /// Creates the maps and sets the globals.
     pub fn load(parameters: &Parameters) -> Result<Self, KernelError> {
-        let Geometry { cpus, slots, histograms } = parameters.geometry;
+        let Geometry {
+            cpus,
+            slots,
+            histograms,
+        } = parameters.geometry;
         let self_nesting = u32::from(parameters.self_nesting);
         let slots_per_cpu = slots as u32;
         let histograms_per_cpu = histograms as u32;
@@ -62,7 +66,7 @@ impl Loaded {
         for (name, offset) in &parameters.offsets {
             loader.override_global(name, offset, true);
         }
-        let mut ebpf = loader.load(object::probes()?).map_err(|source| {
+        let ebpf = loader.load(object::probes()?).map_err(|source| {
             let remedy = match errno(&source) {
                 Some(libc::EPERM) => {
                     "give the process CAP_BPF and CAP_PERFMON (or CAP_SYS_ADMIN; before 5.11 also \
@@ -71,19 +75,34 @@ impl Loaded {
                 Some(libc::ENOMEM) => "raise the memory limit, or lower --probe-memory",
                 _ => "report the kernel's release and this text",
             };
-            KernelError::Load { object: OBJECT, source: Box::new(source), remedy }
+            KernelError::Load {
+                object: OBJECT,
+                source: Box::new(source),
+                remedy,
+            }
         })?;
-        let tables = Self::map_tables(&mut ebpf, parameters.geometry)?;
-        Ok(Self { ebpf, tables, privileged: parameters.privileged })
+        let tables = Self::map_tables(&ebpf, parameters.geometry)?;
+        Ok(Self {
+            ebpf,
+            tables,
+            privileged: parameters.privileged,
+        })
     }
 
-    fn map_tables(ebpf: &mut Ebpf, geometry: Geometry) -> Result<Tables, KernelError> {
-        let mut take = |name: &'static str| match ebpf.take_map(name) {
+    fn map_tables(ebpf: &Ebpf, geometry: Geometry) -> Result<Tables, KernelError> {
+        let array = |name: &'static str| match ebpf.map(name) {
             Some(Map::Array(data)) => Ok(data),
-            _ => Err(KernelError::Missing { object: OBJECT, name: name.into() }),
+            _ => Err(KernelError::Missing {
+                object: OBJECT,
+                name: name.into(),
+            }),
         };
-        let (cpus, slots, histograms) = (take("CPUS")?, take("SLOTS")?, take("HISTOGRAMS")?);
-        let fds = (cpus.fd().as_fd(), slots.fd().as_fd(), histograms.fd().as_fd());
+        let (cpus, slots, histograms) = (array("CPUS")?, array("SLOTS")?, array("HISTOGRAMS")?);
+        let fds = (
+            cpus.fd().as_fd(),
+            slots.fd().as_fd(),
+            histograms.fd().as_fd(),
+        );
         Tables::map(geometry, fds.0, fds.1, fds.2).map_err(|source| KernelError::Io {
             what: "mapping the probes' tables".into(),
             source,
@@ -92,16 +111,28 @@ impl Loaded {
 
     /// Tries the plan. `btf` is the running kernel's; without it the plan refuses all typed probes.
     pub fn attach(mut self, plan: &Plan, btf: Option<&Btf>) -> Attached {
-        let context = Context { btf, privileged: self.privileged };
+        let context = Context {
+            btf,
+            privileged: self.privileged,
+        };
         let mut statuses = attach::attach(&mut self.ebpf, plan, context);
         let inventory = self.link_inventory(&mut statuses);
-        Attached { ebpf: self.ebpf, tables: self.tables, statuses, inventory }
+        Attached {
+            ebpf: self.ebpf,
+            tables: self.tables,
+            statuses,
+            inventory,
+        }
     }
 
     /// Links the iterator, if it was loaded; a refusal goes into its status.
     fn link_inventory(&mut self, statuses: &mut [ProbeStatus]) -> Option<Inventory> {
-        let status = statuses.iter_mut().find(|s| s.mechanism == Mechanism::Iter && s.attached())?;
-        let Some(Program::Iter(program)) = self.ebpf.program(status.probe) else { return None };
+        let status = statuses
+            .iter_mut()
+            .find(|s| s.mechanism == Mechanism::Iter && s.attached())?;
+        let Some(Program::Iter(program)) = self.ebpf.program(status.probe) else {
+            return None;
+        };
         match program.fd().map(|fd| Inventory::link(fd.as_fd())) {
             Ok(Ok(inventory)) => Some(inventory),
             Ok(Err(error)) => {
@@ -114,8 +145,13 @@ impl Loaded {
             }
             Err(error) => {
                 let (mechanism, hook) = (status.mechanism, status.hook.clone());
-                status.refusal =
-                    Some(explain(Stage::Attach, mechanism, &hook, self.privileged, &error));
+                status.refusal = Some(explain(
+                    Stage::Attach,
+                    mechanism,
+                    &hook,
+                    self.privileged,
+                    &error,
+                ));
                 None
             }
         }
@@ -189,7 +225,9 @@ impl Armed {
     /// Runs the kernel skipped, by probe; absent where it does not count them (before 5.12).
     pub fn misses(&self) -> BTreeMap<&'static str, u64> {
         let attached = self.statuses.iter().filter(|s| s.attached());
-        attached.filter_map(|status| Some((status.probe, self.misses_of(status.probe)?))).collect()
+        attached
+            .filter_map(|status| Some((status.probe, self.misses_of(status.probe)?)))
+            .collect()
     }
 
     fn misses_of(&self, probe: &str) -> Option<u64> {

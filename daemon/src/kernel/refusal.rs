@@ -44,19 +44,20 @@ pub(super) fn explain(
         detail.push_str("; verifier: ");
         detail.push_str(&tail);
     }
-    Refusal { reason, detail, remedy: remedy.into() }
+    Refusal {
+        reason,
+        detail,
+        remedy: remedy.into(),
+    }
 }
 
 /// Reason and remedy by errno.
-fn classify(
-    stage: Stage,
-    code: Option<i32>,
-    privileged: bool,
-) -> (&'static str, &'static str) {
+fn classify(stage: Stage, code: Option<i32>, privileged: bool) -> (&'static str, &'static str) {
     match (stage, code) {
-        (_, Some(libc::EPERM)) if !privileged => {
-            ("capability", "give the process CAP_BPF and CAP_PERFMON (or CAP_SYS_ADMIN)")
-        }
+        (_, Some(libc::EPERM)) if !privileged => (
+            "capability",
+            "give the process CAP_BPF and CAP_PERFMON (or CAP_SYS_ADMIN)",
+        ),
         (_, Some(libc::EPERM)) => (
             "eperm",
             "this kernel refuses trampolines even to a privileged process (hardened, or locked \
@@ -67,12 +68,14 @@ fn classify(
             "the function cannot be traced in this kernel (built without ftrace, as \
              `percpu_freelist.o` is since 6.13): a lesser way is used where there is one",
         ),
-        (_, Some(ENOTSUPP)) => {
-            ("unsupported", "the kernel's trampolines cannot take this function; a newer one can")
-        }
-        (_, Some(libc::ENOENT | libc::ESRCH)) => {
-            ("no_symbol", "the function is not in this kernel under this name")
-        }
+        (_, Some(ENOTSUPP)) => (
+            "unsupported",
+            "the kernel's trampolines cannot take this function; a newer one can",
+        ),
+        (_, Some(libc::ENOENT | libc::ESRCH)) => (
+            "no_symbol",
+            "the function is not in this kernel under this name",
+        ),
         (Stage::Load, Some(libc::EINVAL | libc::EACCES)) => {
             ("verifier", "report the kernel's release and this text")
         }
@@ -83,7 +86,9 @@ fn classify(
 
 /// The verifier's last words, short enough for a log line.
 fn verifier_tail(error: &ProgramError) -> Option<String> {
-    let ProgramError::LoadError { verifier_log, .. } = error else { return None };
+    let ProgramError::LoadError { verifier_log, .. } = error else {
+        return None;
+    };
     let log = verifier_log.to_string();
     let lines: Vec<_> = log
         .lines()
@@ -115,18 +120,35 @@ mod tests {
             call: "bpf_raw_tracepoint_open",
             io_error: io::Error::from_raw_os_error(libc::EBUSY),
         });
-        let refusal =
-            explain(Stage::Attach, Mechanism::Fexit, "__pcpu_freelist_pop", true, &error);
+        let refusal = explain(
+            Stage::Attach,
+            Mechanism::Fexit,
+            "__pcpu_freelist_pop",
+            true,
+            &error,
+        );
         assert_eq!(refusal.reason, "notrace");
-        for part in ["attach", "fexit", "__pcpu_freelist_pop", "Device or resource busy"] {
-            assert!(refusal.detail.contains(part), "`{part}` is not in `{}`", refusal.detail);
+        for part in [
+            "attach",
+            "fexit",
+            "__pcpu_freelist_pop",
+            "Device or resource busy",
+        ] {
+            assert!(
+                refusal.detail.contains(part),
+                "`{part}` is not in `{}`",
+                refusal.detail
+            );
         }
         assert!(refusal.remedy.contains("6.13"));
     }
 
     #[test]
     fn eperm_is_told_apart_by_what_the_process_holds() {
-        assert_eq!(classify(Stage::Load, Some(libc::EPERM), false).0, "capability");
+        assert_eq!(
+            classify(Stage::Load, Some(libc::EPERM), false).0,
+            "capability"
+        );
         assert_eq!(classify(Stage::Load, Some(libc::EPERM), true).0, "eperm");
     }
 
@@ -134,6 +156,9 @@ mod tests {
     fn o31_an_unknown_errno_still_gets_a_reason() {
         assert_eq!(classify(Stage::Attach, Some(4095), true).0, "other");
         assert_eq!(classify(Stage::Load, None, true).0, "other");
-        assert_eq!(classify(Stage::Attach, Some(ENOTSUPP), true).0, "unsupported");
+        assert_eq!(
+            classify(Stage::Attach, Some(ENOTSUPP), true).0,
+            "unsupported"
+        );
     }
 }

@@ -23,7 +23,11 @@ fn bpf(command: libc::c_long, attr: &mut Attr) -> io::Result<libc::c_long> {
     // pointer inside it is set by a caller in this file to memory that outlives the call.
     let result =
         unsafe { libc::syscall(libc::SYS_bpf, command, attr.as_mut_ptr(), size_of::<Attr>()) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(result)
+    }
 }
 
 /// Takes ownership of a descriptor that the kernel has just returned.
@@ -103,5 +107,9 @@ pub(super) fn pin_thread(cpu: u32) -> io::Result<()> {
     unsafe { libc::CPU_SET(cpu as usize, &mut set) };
     // SAFETY: the set is valid for the size given; 0 is the calling thread.
     let result = unsafe { libc::sched_setaffinity(0, size_of_val(&set), &raw const set) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
 }

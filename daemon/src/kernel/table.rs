@@ -41,7 +41,12 @@ impl<T> Table<T> {
             return Err(io::Error::last_os_error());
         }
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::InvalidData)?;
-        Ok(Self { base, len, bytes, _values: PhantomData })
+        Ok(Self {
+            base,
+            len,
+            bytes,
+            _values: PhantomData,
+        })
     }
 
     /// Memory of the mapping, bytes.
@@ -51,7 +56,10 @@ impl<T> Table<T> {
 
     /// Address of the field at `offset` bytes into value `index`.
     fn address(&self, index: usize, offset: usize, size: usize) -> *mut u8 {
-        assert!(index < self.len && offset + size <= size_of::<T>(), "outside of the table");
+        assert!(
+            index < self.len && offset + size <= size_of::<T>(),
+            "outside of the table"
+        );
         // SAFETY: just checked to be inside the mapping.
         unsafe { self.base.as_ptr().add(index * size_of::<T>() + offset) }
     }

@@ -30,7 +30,11 @@ impl Geometry {
         let slots = 1 << for_slots.ilog2();
         let rest = bytes.saturating_sub(slots * size_of::<Slot>() + size_of::<CpuState>());
         let histograms = (rest / size_of::<Histogram>()).clamp(2, usize::from(u16::MAX));
-        Self { cpus, slots, histograms }
+        Self {
+            cpus,
+            slots,
+            histograms,
+        }
     }
 }
 
@@ -107,8 +111,9 @@ impl Tables {
 
     /// State of every possible CPU, in order.
     pub fn cpu_rows(&self) -> impl Iterator<Item = CpuRow> {
-        (0..self.geometry.cpus)
-            .map(|cpu| CpuRow { lost: self.cpus.words(cpu, offset_of!(CpuState, lost)) })
+        (0..self.geometry.cpus).map(|cpu| CpuRow {
+            lost: self.cpus.words(cpu, offset_of!(CpuState, lost)),
+        })
     }
 
     /// Every claimed slot of every CPU.
@@ -119,7 +124,10 @@ impl Tables {
     /// The slot at a global index, unless it is free.
     fn row(&self, index: usize) -> Option<Row> {
         // The key is written last, so what it stands for is there once it is.
-        let key = self.slots.word(index, offset_of!(Slot, key)).load(Ordering::Acquire);
+        let key = self
+            .slots
+            .word(index, offset_of!(Slot, key))
+            .load(Ordering::Acquire);
         if key == KEY_EMPTY || key == KEY_TOMBSTONE {
             return None;
         }
@@ -152,7 +160,10 @@ impl Tables {
         let index = cpu * self.geometry.histograms + (histogram as usize).checked_sub(1)?;
         let buckets: [u64; BUCKETS] = self.histograms.words(index, offset_of!(Histogram, buckets));
         let sum = self.histograms.word(index, offset_of!(Histogram, sum_ns));
-        Some(Durations { buckets: Box::new(buckets), sum_ns: sum.load(Ordering::Relaxed) })
+        Some(Durations {
+            buckets: Box::new(buckets),
+            sum_ns: sum.load(Ordering::Relaxed),
+        })
     }
 }
 
@@ -172,12 +183,18 @@ mod tests {
         let used = cut.slots * size_of::<Slot>()
             + cut.histograms * size_of::<Histogram>()
             + size_of::<CpuState>();
-        assert!(used <= 512 << 10 && used > 500 << 10, "{cut:?} uses {used} bytes");
+        assert!(
+            used <= 512 << 10 && used > 500 << 10,
+            "{cut:?} uses {used} bytes"
+        );
     }
 
     #[test]
     fn a_tiny_budget_still_counts() {
         let cut = Geometry::within(1, 1);
-        assert!(cut.slots.is_power_of_two() && cut.histograms >= 2, "{cut:?}");
+        assert!(
+            cut.slots.is_power_of_two() && cut.histograms >= 2,
+            "{cut:?}"
+        );
     }
 }

@@ -8,10 +8,7 @@ use aya::{
     maps::{Array, Map, MapData},
     programs::{ProgramError, RawTracePoint, RawTracePointRunOptions},
 };
-use mapstorm_abi::{
-    Outcome,
-    workload::{MAX_LOOPS, Run, Tally, Target},
-};
+use mapstorm_abi::workload::{ERRNOS, MAX_LOOPS, Run, Tally, Target};
 
 use super::{
     error::{KernelError, errno},
@@ -52,7 +49,11 @@ impl Workload {
                 Some(libc::ENOMEM | libc::E2BIG) => "choose a smaller --max-entries",
                 _ => "report the kernel's release and this text",
             };
-            KernelError::Load { object: OBJECT, source: Box::new(source), remedy }
+            KernelError::Load {
+                object: OBJECT,
+                source: Box::new(source),
+                remedy,
+            }
         })?;
         let tallies = ebpf.take_map("TALLIES").ok_or_else(|| missing("TALLIES"))?;
         let tallies = Array::try_from(tallies).map_err(map_error("TALLIES"))?;
@@ -76,7 +77,12 @@ impl Workload {
                 .load()
                 .map_err(program_error(target.program()))?;
         }
-        Ok(Self { ebpf, tallies, maps, possible_cpus })
+        Ok(Self {
+            ebpf,
+            tallies,
+            maps,
+            possible_cpus,
+        })
     }
 
     /// Id of a target's map, by which the kernel and mapstorm know it.
@@ -87,27 +93,36 @@ impl Workload {
 
     /// Runs a target's program once, on the CPU the calling thread is on.
     pub fn run(&self, target: Target, run: Run) -> Result<(), KernelError> {
-        debug_assert!(run.loops <= MAX_LOOPS && run.keys >= 1, "{run:?}");
+        debug_assert!(run.loops <= MAX_LOOPS, "{run:?}");
         let mut options = RawTracePointRunOptions::new();
-        let Run { loops, first_key, keys, flags, delete } = run;
-        options.args[..5].copy_from_slice(&[loops, first_key, keys, flags, delete]);
+        let Run {
+            loops,
+            first_key,
+            key_mask,
+            flags,
+            delete,
+        } = run;
+        options.args[..5].copy_from_slice(&[loops, first_key, key_mask, flags, delete]);
         let program = match self.ebpf.program(target.program()) {
             Some(aya::programs::Program::RawTracePoint(program)) => program,
             _ => return Err(missing(target.program())),
         };
-        program.test_run(options).map(drop).map_err(program_error(target.program()))
+        program
+            .test_run(options)
+            .map(drop)
+            .map_err(program_error(target.program()))
     }
 
-    /// Updates an element by system call and says how it ended.
-    pub fn update(&self, target: Target, key: u32, flags: u64) -> Result<Outcome, KernelError> {
+    /// Updates an element by system call; the errno it ended with, 0 for success.
+    pub fn update(&self, target: Target, key: u32, flags: u64) -> Result<i32, KernelError> {
         let words = match target {
             Target::Percpu | Target::LruPercpu => self.possible_cpus,
             _ => 1,
         };
         let value = vec![u64::from(key); words];
         match sys::update_elem(self.fd(target)?, &key, &value, flags) {
-            Ok(()) => Ok(Outcome::Ok),
-            Err(error) => Ok(Outcome::of(-error.raw_os_error().unwrap_or(1))),
+            Ok(()) => Ok(0),
+            Err(error) => Ok(error.raw_os_error().unwrap_or(libc::EIO)),
         }
     }
 
@@ -121,7 +136,10 @@ impl Workload {
         (0..self.possible_cpus)
             .map(|cpu| {
                 let index = cpu * Target::COUNT + target as usize;
-                let words = self.tallies.get(&(index as u32), 0).map_err(map_error("TALLIES"))?;
+                let words = self
+                    .tallies
+                    .get(&(index as u32), 0)
+                    .map_err(map_error("TALLIES"))?;
                 Ok(tally(words))
             })
             .collect()
@@ -131,17 +149,24 @@ impl Workload {
     pub fn interrupt_on(&mut self, tracepoint: &str) -> Result<(), KernelError> {
         let interrupt = program(&mut self.ebpf, INTERRUPT)?;
         interrupt.load().map_err(program_error(INTERRUPT))?;
-        interrupt.attach(tracepoint).map(drop).map_err(program_error(INTERRUPT))
+        interrupt
+            .attach(tracepoint)
+            .map(drop)
+            .map_err(program_error(INTERRUPT))
     }
 
     /// Detaches the interrupting program, so that its tally is final.
     pub fn interrupt_off(&mut self) -> Result<(), KernelError> {
-        program(&mut self.ebpf, INTERRUPT)?.unload().map_err(program_error(INTERRUPT))
+        program(&mut self.ebpf, INTERRUPT)?
+            .unload()
+            .map_err(program_error(INTERRUPT))
     }
 
     fn map(&self, target: Target) -> Result<&MapData, KernelError> {
         let found = self.maps.iter().find(|(t, _)| *t == target);
-        found.map(|(_, data)| data).ok_or_else(|| missing(target.map()))
+        found
+            .map(|(_, data)| data)
+            .ok_or_else(|| missing(target.map()))
     }
 
     fn fd(&self, target: Target) -> Result<BorrowedFd<'_>, KernelError> {
@@ -151,34 +176,52 @@ impl Workload {
 
 /// Keeps the calling thread on one CPU.
 pub fn pin_thread(cpu: u32) -> Result<(), KernelError> {
-    sys::pin_thread(cpu)
-        .map_err(|source| KernelError::Io { what: format!("pinning a thread to CPU {cpu}"), source })
+    sys::pin_thread(cpu).map_err(|source| KernelError::Io {
+        what: format!("pinning a thread to CPU {cpu}"),
+        source,
+    })
 }
 
-fn program<'a>(ebpf: &'a mut Ebpf, name: &'static str) -> Result<&'a mut RawTracePoint, KernelError> {
+fn program<'a>(
+    ebpf: &'a mut Ebpf,
+    name: &'static str,
+) -> Result<&'a mut RawTracePoint, KernelError> {
     let program = ebpf.program_mut(name).ok_or_else(|| missing(name))?;
     program.try_into().map_err(program_error(name))
 }
 
 fn missing(name: &str) -> KernelError {
-    KernelError::Missing { object: OBJECT, name: name.into() }
+    KernelError::Missing {
+        object: OBJECT,
+        name: name.into(),
+    }
 }
 
 fn map_error(map: &'static str) -> impl Fn(aya::maps::MapError) -> KernelError {
-    move |source| KernelError::Map { map, source: Box::new(source) }
+    move |source| KernelError::Map {
+        map,
+        source: Box::new(source),
+    }
 }
 
 fn program_error(program: &'static str) -> impl Fn(ProgramError) -> KernelError {
-    move |source| KernelError::Program { program, source: Box::new(source) }
+    move |source| KernelError::Program {
+        program,
+        source: Box::new(source),
+    }
 }
 
 /// The words of a tally, field by field.
 fn tally(words: TallyWords) -> Tally {
-    let mut updates = [0; Outcome::COUNT];
-    updates.copy_from_slice(&words[..Outcome::COUNT]);
-    let [deletes, ns, best_ns_per_1000] =
-        [words[Outcome::COUNT], words[Outcome::COUNT + 1], words[Outcome::COUNT + 2]];
-    Tally { updates, deletes, ns, best_ns_per_1000 }
+    let mut updates = [0; ERRNOS];
+    updates.copy_from_slice(&words[..ERRNOS]);
+    let [deletes, ns, best_ns_per_1000] = [words[ERRNOS], words[ERRNOS + 1], words[ERRNOS + 2]];
+    Tally {
+        updates,
+        deletes,
+        ns,
+        best_ns_per_1000,
+    }
 }
 
 const _: () = assert!(size_of::<TallyWords>() == size_of::<Tally>());

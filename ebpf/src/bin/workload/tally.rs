@@ -1,10 +1,7 @@
 //! The workload's own count of what it did, per CPU and target.
 
 use aya_ebpf::{helpers::bpf_get_smp_processor_id, macros::map, maps::Array};
-use mapstorm_abi::{
-    Outcome,
-    workload::{Tally, Target},
-};
+use mapstorm_abi::workload::{ERRNOS, Tally, Target};
 
 /// Counts by `cpu × Target::COUNT + target`; the driver sets the number of entries.
 #[map]
@@ -21,10 +18,10 @@ pub(crate) fn of(target: Target) -> Option<*mut Tally> {
 /// Counts one update.
 #[inline(always)]
 pub(crate) fn update(tally: *mut Tally, ret: i64) {
-    // SAFETY: `tally` is a map value and an outcome's index is within the array.
+    // SAFETY: `tally` is a map value and the masked index is within the array.
     unsafe {
-        let outcomes = (&raw mut (*tally).updates).cast::<u64>();
-        *outcomes.add(Outcome::of(ret as i32) as usize) += 1;
+        let errnos = (&raw mut (*tally).updates).cast::<u64>();
+        *errnos.add(-ret as usize & (ERRNOS - 1)) += 1;
     }
 }
 

@@ -24,10 +24,7 @@ macro_rules! target {
             run(
                 &arguments(&ctx),
                 Target::$target,
-                |key, value, flags| match $map.insert(key, value, flags) {
-                    Ok(()) => 0,
-                    Err(errno) => i64::from(errno),
-                },
+                |key, value, flags| errno($map.insert(key, value, flags)),
                 |key| $map.remove(key).is_ok(),
             );
             0
@@ -50,9 +47,18 @@ fn arguments(ctx: &RawTracePointContext) -> Run {
     Run {
         loops: ctx.arg(0),
         first_key: ctx.arg(1),
-        keys: ctx.arg(2),
+        key_mask: ctx.arg(2),
         flags: ctx.arg(3),
         delete: ctx.arg(4),
+    }
+}
+
+/// The return value as the kernel gave it.
+#[inline(always)]
+fn errno(result: Result<(), i32>) -> i64 {
+    match result {
+        Ok(()) => 0,
+        Err(errno) => i64::from(errno),
     }
 }
 
@@ -67,16 +73,11 @@ fn run(
     let tally = tally::of(target)?;
     // SAFETY: the helper has no precondition.
     let start = unsafe { bpf_ktime_get_ns() };
-    let mut offset = 0;
     for turn in 0..MAX_LOOPS {
         if turn >= run.loops {
             break;
         }
-        let key = (run.first_key + offset) as u32;
-        offset += 1;
-        if offset >= run.keys {
-            offset = 0;
-        }
+        let key = (run.first_key + (turn & run.key_mask)) as u32;
         tally::update(tally, insert(&key, &turn, run.flags));
         if run.delete != 0 && remove(&key) {
             tally::delete(tally);
@@ -92,7 +93,7 @@ fn run(
 const NESTED: Run = Run {
     loops: 4,
     first_key: 0,
-    keys: 64,
+    key_mask: 63,
     flags: 0,
     delete: 1,
 };
@@ -104,10 +105,7 @@ pub(crate) fn interrupt(_ctx: RawTracePointContext) -> i32 {
     run(
         &NESTED,
         Target::Nested,
-        |key, value, flags| match NESTED_MAP.insert(key, value, flags) {
-            Ok(()) => 0,
-            Err(errno) => i64::from(errno),
-        },
+        |key, value, flags| errno(NESTED_MAP.insert(key, value, flags)),
         |key| NESTED_MAP.remove(key).is_ok(),
     );
     0
