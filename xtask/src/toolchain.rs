@@ -7,6 +7,7 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use anyhow::{Context as _, Result};
 
@@ -30,6 +31,12 @@ pub struct Toolchain {
 impl Toolchain {
     /// The rustup toolchain in use, else rustup's nightly, if it has rust-src and a fitting LLVM.
     pub fn rustup() -> Option<Self> {
+        // Asking takes a tenth of a second each time, and the answer stays the same.
+        static FOUND: OnceLock<Option<Toolchain>> = OnceLock::new();
+        FOUND.get_or_init(Self::look_for_rustup).clone()
+    }
+
+    fn look_for_rustup() -> Option<Self> {
         let default = ("the toolchain in use", vec!["rustc"]);
         let nightly = ("nightly", vec!["rustup", "run", "nightly", "rustc"]);
         [default, nightly]

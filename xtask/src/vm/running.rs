@@ -113,15 +113,16 @@ impl Running {
     pub fn next(&mut self, patience: Duration) -> Result<Event> {
         let deadline = Instant::now() + patience;
         loop {
+            // Short waits: a signal must be answered soon.
+            let wait = deadline.saturating_duration_since(Instant::now());
+            let received = self
+                .lines
+                .recv_timeout(wait.min(Duration::from_millis(100)));
+            // Before all else: the signal may have ended QEMU, too.
             if interrupt::requested() {
                 bail!("interrupted");
             }
-            // Short waits: a signal must be answered soon.
-            let wait = deadline.saturating_duration_since(Instant::now());
-            match self
-                .lines
-                .recv_timeout(wait.min(Duration::from_millis(100)))
-            {
+            match received {
                 Ok(line) => {
                     self.heard = Instant::now();
                     if let Some(event) = self.sort(line)? {
