@@ -43,7 +43,8 @@ pub struct ServeConfig {
     pub thresholds: Thresholds,
     /// Series that one answer to a scrape holds at most.
     pub max_series: usize,
-    /// Kernel memory for the probes' tables, bytes per possible CPU.
+    /// Kernel memory for the probes' tables, bytes per possible CPU, within
+    /// [`PROBE_MEMORY`](Self::PROBE_MEMORY).
     pub probe_memory: usize,
 }
 
@@ -51,6 +52,8 @@ impl ServeConfig {
     /// Shortest and longest sample window.
     pub const SAMPLE_INTERVALS: [Duration; 2] =
         [Duration::from_millis(50), Duration::from_millis(500)];
+    /// Least and most memory for the probes' tables, bytes per possible CPU.
+    pub const PROBE_MEMORY: [usize; 2] = [16 << 10, 64 << 20];
     /// Port of the default address.
     pub const PORT: u16 = 10061;
 }

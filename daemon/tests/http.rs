@@ -3,119 +3,17 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod by_hand;
+mod site;
 mod text_format;
 
 use std::{
     io::{Read, Write},
-    net::{SocketAddr, TcpStream},
-    sync::Arc,
+    net::TcpStream,
     time::{Duration, Instant},
 };
 
-use mapstorm::{
-    http::{self, Site},
-    metrics::{Exposition, MAX_SERIES},
-    view::{Phase, View},
-};
-use tokio::sync::{oneshot, watch};
-
-/// A server on a port of its own; ends when dropped.
-struct Server {
-    address: SocketAddr,
-    views: watch::Sender<Arc<View>>,
-    stop: oneshot::Sender<()>,
-    thread: std::thread::JoinHandle<()>,
-}
-
-impl Server {
-    fn start() -> Self {
-        let (views, receiver) = watch::channel(Arc::new(by_hand::view()));
-        let exposition = Exposition::new(receiver.clone(), MAX_SERIES, by_hand::process).unwrap();
-        let site = Site::new(receiver, exposition);
-        let listeners = http::bind(&["127.0.0.1:0".parse().unwrap()]).unwrap();
-        let address = listeners[0].local_addr().unwrap();
-        let (stop, stopped) = oneshot::channel();
-        let thread = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_multi_thread();
-            let runtime = { runtime }.worker_threads(1).enable_all().build().unwrap();
-            let shutdown = async { stopped.await.unwrap_or(()) };
-            runtime
-                .block_on(http::serve(listeners, site, shutdown))
-                .unwrap();
-        });
-        Self {
-            address,
-            views,
-            stop,
-            thread,
-        }
-    }
-
-    fn show(&self, change: impl Fn(&mut View)) {
-        self.views.send_modify(|view| change(Arc::make_mut(view)));
-    }
-
-    fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(self.address).unwrap();
-        stream
-            .set_read_timeout(Some(Duration::from_secs(10)))
-            .unwrap();
-        stream
-    }
-
-    fn ask(&self, method: &str, path: &str, headers: &str) -> Answer {
-        let mut stream = self.connect();
-        let host = self.address;
-        let request = format!(
-            "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{headers}\r\n"
-        );
-        stream.write_all(request.as_bytes()).unwrap();
-        let mut bytes = Vec::new();
-        stream.read_to_end(&mut bytes).unwrap();
-        let end = bytes
-            .windows(4)
-            .position(|four| four == b"\r\n\r\n")
-            .unwrap();
-        let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
-        Answer {
-            status: head.split(' ').nth(1).unwrap().parse().unwrap(),
-            head: head.to_lowercase(),
-            body: bytes[end + 4..].to_vec(),
-        }
-    }
-
-    fn get(&self, path: &str) -> Answer {
-        self.ask("GET", path, "")
-    }
-
-    fn stop(self) -> Duration {
-        let start = Instant::now();
-        self.stop.send(()).unwrap();
-        self.thread.join().unwrap();
-        start.elapsed()
-    }
-}
-
-struct Answer {
-    status: u16,
-    head: String,
-    body: Vec<u8>,
-}
-
-impl Answer {
-    fn text(&self) -> &str {
-        std::str::from_utf8(&self.body).unwrap()
-    }
-
-    fn json(&self) -> serde_json::Value {
-        assert!(
-            self.head.contains("content-type: application/json"),
-            "{}",
-            self.head
-        );
-        serde_json::from_slice(&self.body).unwrap()
-    }
-}
+use mapstorm::view::Phase;
+use site::Server;
 
 #[test]
 fn a_scrape_is_text_0_0_4_and_gzip_for_those_who_ask() {

@@ -7,7 +7,7 @@ use clap::{Parser, value_parser};
 
 use super::values;
 use crate::{
-    config::{DoctorConfig, DrillConfig, LogConfig, LogFormat, LogLevel, ServeConfig, Via},
+    config::{DrillConfig, LogFormat, LogLevel, ServeConfig, Via},
     facts::CpuList,
     storm::{FullThresholds, Thresholds},
 };
@@ -45,7 +45,7 @@ pub(super) struct LogArgs {
     )]
     #[arg(default_value = LogLevel::default().label())]
     #[arg(value_parser = values::choice(&LogLevel::ALL, LogLevel::label))]
-    level: LogLevel,
+    pub(super) level: LogLevel,
     /// How its lines are written.
     #[arg(
         long = "log.format",
@@ -55,7 +55,7 @@ pub(super) struct LogArgs {
     )]
     #[arg(default_value = LogFormat::default().label())]
     #[arg(value_parser = values::choice(&LogFormat::ALL, LogFormat::label))]
-    format: LogFormat,
+    pub(super) format: LogFormat,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -92,12 +92,12 @@ pub(super) struct ServeArgs {
     #[arg(long = "web.listen-address", env = "MAPSTORM_WEB_LISTEN_ADDRESS")]
     #[arg(value_name = "ADDRESS:PORT", value_delimiter = ',')]
     #[arg(default_values_t = ServeConfig::default().listen)]
-    listen: Vec<SocketAddr>,
+    pub(super) listen: Vec<SocketAddr>,
     /// Length of a sample window, 50ms to 500ms.
     #[arg(long, env = "MAPSTORM_SAMPLE_INTERVAL", value_name = "TIME")]
     #[arg(default_value = values::time_text(ServeConfig::default().sample_interval))]
     #[arg(value_parser = values::sample_interval)]
-    sample_interval: Duration,
+    pub(super) sample_interval: Duration,
     /// Refuse to start when this probe cannot be attached; may be given several times. `mapstorm
     /// doctor` lists the names.
     #[arg(
@@ -106,12 +106,12 @@ pub(super) struct ServeArgs {
         value_name = "PROBE",
         value_delimiter = ','
     )]
-    require: Vec<String>,
-    /// Kernel memory for the probes' tables on each possible CPU, in bytes, KiB or MiB.
+    pub(super) require: Vec<String>,
+    /// Kernel memory for the probes' tables on each possible CPU, 16KiB to 64MiB.
     #[arg(long, env = "MAPSTORM_PROBE_MEMORY", value_name = "SIZE")]
     #[arg(default_value = values::bytes_text(ServeConfig::default().probe_memory))]
-    #[arg(value_parser = values::bytes)]
-    probe_memory: usize,
+    #[arg(value_parser = values::probe_memory)]
+    pub(super) probe_memory: usize,
     /// Series that one answer to a scrape holds at most: idle maps lose detail first, the host's
     /// totals never.
     #[arg(
@@ -120,27 +120,27 @@ pub(super) struct ServeArgs {
         value_name = "SERIES"
     )]
     #[arg(default_value_t = ServeConfig::default().max_series)]
-    max_series: usize,
+    pub(super) max_series: usize,
     #[command(flatten)]
-    storm: StormArgs,
+    pub(super) storm: StormArgs,
 }
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "When a storm opens and closes")]
-struct StormArgs {
+pub(super) struct StormArgs {
     /// Kind `full`: updates per second that one map refuses because it is full. Below half of it a
     /// window is calm.
     #[arg(long = "storm-full-rejects-per-second", value_name = "RATE")]
     #[arg(env = "MAPSTORM_STORM_FULL_REJECTS_PER_SECOND")]
     #[arg(default_value_t = FullThresholds::default().rejects_per_second)]
     #[arg(value_parser = values::rate)]
-    full_rejects_per_second: f64,
+    pub(super) full_rejects_per_second: f64,
     /// Kind `full`: share of max_entries in use, above 0 to 1, where the kernel tells it.
     #[arg(long = "storm-full-fill-ratio", value_name = "RATIO")]
     #[arg(env = "MAPSTORM_STORM_FULL_FILL_RATIO")]
     #[arg(default_value_t = FullThresholds::default().fill_ratio)]
     #[arg(value_parser = values::ratio)]
-    full_fill_ratio: f64,
+    pub(super) full_fill_ratio: f64,
     /// Sample windows in a row whose evidence opens a storm.
     #[arg(
         long = "storm-open-windows",
@@ -149,7 +149,7 @@ struct StormArgs {
     )]
     #[arg(default_value_t = Thresholds::default().open_windows)]
     #[arg(value_parser = value_parser!(u32).range(1..=1000))]
-    open_windows: u32,
+    pub(super) open_windows: u32,
     /// Calm sample windows in a row that close one.
     #[arg(
         long = "storm-close-windows",
@@ -158,7 +158,7 @@ struct StormArgs {
     )]
     #[arg(default_value_t = Thresholds::default().close_windows)]
     #[arg(value_parser = value_parser!(u32).range(1..=1000))]
-    close_windows: u32,
+    pub(super) close_windows: u32,
 }
 
 #[derive(Debug, clap::Args)]
@@ -171,7 +171,7 @@ Examples:
 pub(super) struct DoctorArgs {
     /// Print JSON.
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -196,73 +196,22 @@ pub(super) struct DrillArgs {
     /// How long to hammer, in seconds.
     #[arg(long, value_name = "SECONDS", value_parser = value_parser!(u64).range(1..=86_400))]
     #[arg(default_value_t = DrillConfig::default().duration.as_secs())]
-    seconds: u64,
+    pub(super) seconds: u64,
     /// CPUs to hammer from, as a list like 0-3,5; all that are online when not given.
     #[arg(long, value_name = "LIST", value_parser = values::cpus)]
-    cpus: Option<CpuList>,
+    pub(super) cpus: Option<CpuList>,
     /// Size of the map, in entries: 1 to 1000000.
     #[arg(long, value_name = "ENTRIES", default_value_t = DrillConfig::default().max_entries)]
     #[arg(value_parser = value_parser!(u32).range(1..=i64::from(DrillConfig::MAX_ENTRIES)))]
-    max_entries: u32,
+    pub(super) max_entries: u32,
     /// Updates per second from each CPU; as many as it takes when not given.
     #[arg(long, value_name = "UPDATES")]
-    rate: Option<NonZeroU64>,
+    pub(super) rate: Option<NonZeroU64>,
     /// Who updates: a BPF program, or the bpf(2) system call.
     #[arg(long, value_name = "WAY", default_value = DrillConfig::default().via.label())]
     #[arg(value_parser = values::choice(&Via::ALL, Via::label))]
-    via: Via,
+    pub(super) via: Via,
     /// Print JSON.
     #[arg(long)]
-    json: bool,
-}
-
-impl From<LogArgs> for LogConfig {
-    fn from(LogArgs { level, format }: LogArgs) -> Self {
-        Self { level, format }
-    }
-}
-
-impl From<ServeArgs> for ServeConfig {
-    fn from(args: ServeArgs) -> Self {
-        Self {
-            listen: args.listen,
-            sample_interval: args.sample_interval,
-            require: args.require,
-            thresholds: args.storm.into(),
-            max_series: args.max_series,
-            probe_memory: args.probe_memory,
-        }
-    }
-}
-
-impl From<StormArgs> for Thresholds {
-    fn from(args: StormArgs) -> Self {
-        Self {
-            full: FullThresholds {
-                rejects_per_second: args.full_rejects_per_second,
-                fill_ratio: args.full_fill_ratio,
-            },
-            open_windows: args.open_windows,
-            close_windows: args.close_windows,
-        }
-    }
-}
-
-impl From<DoctorArgs> for DoctorConfig {
-    fn from(DoctorArgs { json }: DoctorArgs) -> Self {
-        Self { json }
-    }
-}
-
-impl From<DrillArgs> for DrillConfig {
-    fn from(args: DrillArgs) -> Self {
-        Self {
-            duration: Duration::from_secs(args.seconds),
-            cpus: args.cpus,
-            max_entries: args.max_entries,
-            rate: args.rate,
-            via: args.via,
-            json: args.json,
-        }
-    }
+    pub(super) json: bool,
 }

@@ -1,6 +1,7 @@
 //! The command line: flags and environment into [`crate::config`]. The only user of clap.
 
 mod args;
+mod settings;
 mod values;
 
 #[cfg(test)]

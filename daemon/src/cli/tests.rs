@@ -102,11 +102,8 @@ fn what_makes_no_sense_is_status_64_and_names_the_flag_and_the_way_out() {
             "serve --probe-memory 5parsecs",
             "one looks like 512KiB or 2MiB",
         ),
-        ("serve --probe-memory 0", "not a size that memory can have"),
-        (
-            "serve --probe-memory 99999999999999999MiB",
-            "not a size that memory can have",
-        ),
+        ("serve --probe-memory 0", "not within 16KiB to 64MiB"),
+        ("serve --probe-memory 99999999999999999MiB", "not a size"),
         (
             "serve --log.level loud",
             "[possible values: error, warn, info, debug, trace]",

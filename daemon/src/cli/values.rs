@@ -23,7 +23,12 @@ pub(super) fn time_text(time: Duration) -> String {
 
 /// A size as a person would write it; whole KiB.
 pub(super) fn bytes_text(bytes: usize) -> String {
-    format!("{}KiB", bytes / 1024)
+    const MIB: usize = 1 << 20;
+    if bytes.is_multiple_of(MIB) {
+        format!("{}MiB", bytes / MIB)
+    } else {
+        format!("{}KiB", bytes / 1024)
+    }
 }
 
 /// One of a few words.
@@ -54,21 +59,25 @@ pub(super) fn sample_interval(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A size in bytes: a number, with `KiB` or `MiB` if need be.
-pub(super) fn bytes(text: &str) -> Result<usize, String> {
+/// A size within the limits of the probes' tables: a number, with `KiB` or `MiB` if need be.
+pub(super) fn probe_memory(text: &str) -> Result<usize, String> {
+    let [least, most] = ServeConfig::PROBE_MEMORY;
     let units = [("KiB", 1 << 10), ("MiB", 1 << 20), ("", 1)];
-    let mut parts = units
-        .into_iter()
-        .filter_map(|(unit, size)| Some((text.strip_suffix(unit)?, size)));
-    let (number, size) = parts.next().unwrap_or((text, 1));
-    let number: usize = number
-        .trim_end()
-        .parse()
-        .map_err(|_| "not a size; one looks like 512KiB or 2MiB".to_owned())?;
-    number
-        .checked_mul(size)
-        .filter(|&bytes| bytes > 0)
-        .ok_or_else(|| "not a size that memory can have".to_owned())
+    let parts = units
+        .iter()
+        .find_map(|(unit, size)| Some((text.strip_suffix(unit)?, size)));
+    let bytes = parts
+        .and_then(|(number, size)| number.trim_end().parse::<usize>().ok()?.checked_mul(*size));
+    let bytes = bytes.ok_or("not a size; one looks like 512KiB or 2MiB")?;
+    if (least..=most).contains(&bytes) {
+        Ok(bytes)
+    } else {
+        Err(format!(
+            "not within {} to {}",
+            bytes_text(least),
+            bytes_text(most)
+        ))
+    }
 }
 
 /// Events per second: above zero.
