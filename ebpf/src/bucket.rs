@@ -39,22 +39,65 @@ const fn bounds_ns() -> [u64; TABLE] {
     table
 }
 
-/// Index of the bucket that holds `ns`: the first whose bound is at least `ns`, [`BOUNDS`] when it
-/// is above all of them.
+/// Durations below this are looked up cell by cell: most operations are that short.
+const SHORT_NS: u64 = 16_384;
+/// Nanoseconds in a cell; no cell holds more than one bound.
+const CELL_NS: u64 = 8;
+/// For every cell the first bucket that a duration in it can belong to, times 16, plus how much
+/// must be added to a duration's place in the cell to carry, past the bound in it, to 8.
+static CELLS: [u16; (SHORT_NS / CELL_NS) as usize] = cells();
+
+const fn cells() -> [u16; (SHORT_NS / CELL_NS) as usize] {
+    let mut cells = [0; (SHORT_NS / CELL_NS) as usize];
+    let mut bucket = 0;
+    let mut cell = 0;
+    while cell < cells.len() {
+        let first_ns = cell as u64 * CELL_NS;
+        while BOUNDS_NS[bucket] < first_ns {
+            bucket += 1;
+        }
+        let place = BOUNDS_NS[bucket] - first_ns;
+        let carry = if place < CELL_NS {
+            CELL_NS - 1 - place
+        } else {
+            0
+        };
+        cells[cell] = (bucket as u16) << 4 | carry as u16;
+        cell += 1;
+    }
+    cells
+}
+
+/// Offset in bytes, within a histogram's buckets, of the one that holds `ns`: the first whose bound
+/// is at least `ns`, the last of all when it is above every bound.
+#[inline(always)]
+pub fn offset(ns: u64) -> usize {
+    if ns >= SHORT_NS {
+        return long(ns) * size_of::<u64>();
+    }
+    let cell = u64::from(CELLS[(ns / CELL_NS) as usize & (CELLS.len() - 1)]);
+    let first = (cell >> 1) & 0x3f8;
+    let carry = ((ns % CELL_NS) + (cell & 0xf)) & CELL_NS;
+    (first + carry) as usize
+}
+
+/// Index of the bucket that holds `ns`.
+pub fn index(ns: u64) -> usize {
+    offset(ns) / size_of::<u64>()
+}
+
+/// The bucket of a long duration.
 ///
 /// The position of the highest bit and the three bits below it name a cell in which at most one
 /// bound lies, so one comparison with the table decides; a multiply-and-shift would put 60 ns
 /// below 59.6 ns.
 #[inline(always)]
-pub fn index(ns: u64) -> usize {
-    if ns <= BOUNDS_NS[0] {
-        return 0;
-    }
+fn long(ns: u64) -> usize {
     if ns > BOUNDS_NS[BOUNDS - 1] {
         return BOUNDS;
     }
-    // 59 < ns < 2^36: five halvings leave the highest bit and the three below it in `top` (8..16),
-    // and in `octave` four times the shift that took.
+    // 16,384 <= ns < 2^36: five halvings leave the highest bit and the three below it in `top`
+    // (8..16), and in `octave` four times the shift that took.
     let mut top = ns >> 2;
     let mut octave = 8;
     if top >> 19 != 0 {

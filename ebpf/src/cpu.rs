@@ -1,31 +1,49 @@
 //! What the probes keep per CPU: starts of calls in flight, what was lost, and the arming switch.
+//!
+//! Fields are cells: programs that interrupt each other on one CPU share them, one word at a time.
+
+use core::cell::Cell;
 
 use crate::hook::Hook;
 
 /// Calls in flight one hook can time on one CPU.
 pub const FRAMES_PER_HOOK: usize = 8;
-/// Frames of one CPU, all hooks; a power of two, so that a masked index is always inside.
-pub const FRAMES: usize = 64;
+/// Ended pops that can wait on one CPU besides the one that usually does.
+pub const POPS_WAITING: usize = 8;
+/// [`Frame::map`] of every frame while the probes are not armed: no frame is free then, and the
+/// usual entry needs no look at the switch.
+pub const UNARMED: u64 = u64::MAX;
 /// A start this old, in nanoseconds, whose exit never came may be taken over.
 pub const STALE_NS: u64 = 10_000_000_000;
-/// The start of one call. Entry and exit of a call share one trampoline frame, so the value of the
+/// One call in flight. Entry and exit of a call share one trampoline frame, so the value of the
 /// context pointer identifies the call whatever preempts or interrupts it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 #[repr(C)]
 pub struct Frame {
-    /// Value of the context pointer, 0 when free.
-    pub key: u64,
-    /// Address of the `struct bpf_map`; the exit checks it.
-    pub map: u64,
+    /// Value of the context pointer.
+    pub key: Cell<u64>,
+    /// Address of the `struct bpf_map`, 0 when the frame is free; the exit checks it.
+    pub map: Cell<u64>,
     /// `bpf_ktime_get_ns` at entry.
-    pub start_ns: u64,
-    /// Global index of the call's slot plus one, 0 when no slot was to be had.
-    pub slot: u32,
-    /// To a multiple of eight.
-    pub pad: u32,
-    /// `bpf_ktime_get_ns` at the entry of the freelist pop inside this call, 0 when none is in
-    /// flight. Pops run with interrupts off and the bucket locked, so one word is enough.
-    pub pop_start_ns: u64,
+    pub start_ns: Cell<u64>,
+}
+
+/// A freelist pop that has ended and waits for the exit of the operation around it, which counts
+/// both together: one search for the slot, and no more work than needed under the bucket lock.
+///
+/// A pop is known by its freelist, not by its call: of two calls on one map that are open on one
+/// CPU each counts one pop, whichever, and the sums are the same.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Popped {
+    /// `bpf_ktime_get_ns` at the pop's end, 0 when there is no pop here.
+    pub end_ns: Cell<u64>,
+    /// The same at its entry, 0 when that was missed.
+    pub start_ns: Cell<u64>,
+    /// Address of the freelist.
+    pub freelist: Cell<u64>,
+    /// 0 when every list was empty.
+    pub found: Cell<u64>,
 }
 
 /// Why an event, or its timing, is missing from the tables. Each is published; none is silent.
@@ -44,10 +62,10 @@ pub enum Lost {
     Orphan,
     /// An operation was counted but not timed: the frame found was of another map.
     Mismatch,
-    /// An operation or a pop was counted but not timed: no free histogram.
-    NoHistogram,
-    /// A pop was not counted: no operation on its map was open on this CPU.
-    PopUnowned,
+    /// An operation, and a pop inside it, was counted but not timed: no free timings.
+    NoTimings,
+    /// A pop was not counted: too many waited for the operations around them.
+    PopOverflow,
     /// A pop was counted but not timed: its entry was missed.
     PopNoStart,
 }
@@ -64,8 +82,8 @@ impl Lost {
         Self::NoStart,
         Self::Orphan,
         Self::Mismatch,
-        Self::NoHistogram,
-        Self::PopUnowned,
+        Self::NoTimings,
+        Self::PopOverflow,
         Self::PopNoStart,
     ];
 
@@ -78,38 +96,59 @@ impl Lost {
             Self::NoStart => "no_start",
             Self::Orphan => "orphan",
             Self::Mismatch => "mismatch",
-            Self::NoHistogram => "no_histogram",
-            Self::PopUnowned => "pop_unowned",
+            Self::NoTimings => "no_timings",
+            Self::PopOverflow => "pop_overflow",
             Self::PopNoStart => "pop_no_start",
         }
     }
 }
 
-/// One CPU's state; the value of the array `CPUS`. The daemon writes `armed` and nothing else.
-#[derive(Clone, Copy, Debug)]
+/// One CPU's state, first part of the CPU's value in the array `CPUS`; its slots and its timings
+/// follow. What every event touches comes first.
+///
+/// The daemon writes `next_timings` before the programs are attached. To arm, it empties `popped`,
+/// frees the frames and sets `armed`, in this order.
+#[derive(Debug)]
 #[repr(C, align(64))]
 pub struct CpuState {
     /// Probes do nothing while this is zero: one switch arms all of them after the last attached.
-    pub armed: u32,
-    /// Index of the frame opened last: where a pop looks for its operation first.
-    pub current: u32,
-    /// Histograms handed out on this CPU.
-    pub histograms: u32,
-    /// Slots claimed on this CPU; the daemon looks for new keys when it has changed.
-    pub claims: u32,
+    pub armed: Cell<u32>,
+    /// 1 when pops may wait in `pops_waiting`.
+    pub pops_spilled: Cell<u32>,
+    /// Value of the context pointer of the pop in flight, 0 for none. Pops run with interrupts off,
+    /// so only an NMI can nest, and that takes the place: the outer pop is then not timed.
+    pub pop_key: Cell<u64>,
+    /// `bpf_ktime_get_ns` at its entry.
+    pub pop_start_ns: Cell<u64>,
+    /// The ended pop that waits for its operation's exit.
+    pub popped: Popped,
+    /// Calls in flight, by hook.
+    pub frames: [[Frame; FRAMES_PER_HOOK]; Hook::COUNT],
+    /// Ended pops whose operations were overtaken before they counted them.
+    pub pops_waiting: [Popped; POPS_WAITING],
+    /// Offset of this CPU's first free timings in its value, bytes.
+    pub next_timings: Cell<u32>,
+    /// Offset of timings that a map left behind, for when no free ones are left; 0 for none. The
+    /// daemon fills it when it is empty.
+    pub offered_timings: Cell<u32>,
+    /// Slots claimed on this CPU.
+    pub claims: Cell<u32>,
     /// One flag per hook, set while its program claims a slot: a try-lock without atomics.
-    pub claiming: u64,
+    pub claiming: [Cell<u32>; Hook::COUNT],
+    /// To a multiple of eight.
+    pub pad: u32,
     /// Time of the last remark to the log, nanoseconds.
-    pub remarked_ns: u64,
+    pub remarked_ns: Cell<u64>,
     /// Events lost by [`Lost`].
-    pub lost: [u64; Lost::COUNT],
-    /// Calls in flight, [`FRAMES_PER_HOOK`] per hook.
-    pub frames: [Frame; FRAMES],
+    pub lost: [Cell<u64>; Lost::COUNT],
 }
 
-const _: () = assert!(Hook::COUNT * FRAMES_PER_HOOK <= FRAMES);
-const _: () = assert!(Hook::COUNT <= 8, "one byte of `claiming` per hook");
-const _: () = assert!(size_of::<CpuState>() % 64 == 0);
+// SAFETY: a value belongs to one CPU, whose programs touch it one word at a time; the daemon only
+// ever touches it by atomic accesses through its own mapping.
+#[cfg(target_arch = "bpf")]
+unsafe impl Sync for CpuState {}
+
+const _: () = assert!(size_of::<CpuState>().is_multiple_of(64));
 
 #[cfg(test)]
 mod tests {

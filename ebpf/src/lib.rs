@@ -15,7 +15,7 @@ pub mod outcome;
 pub mod slot;
 pub mod workload;
 
-pub use cpu::{CpuState, Frame, Lost};
+pub use cpu::{CpuState, Frame, Lost, Popped};
 pub use hook::{Hook, Op};
 pub use outcome::Outcome;
-pub use slot::{Histogram, Slot};
+pub use slot::{Histogram, Slot, Timings};

@@ -1,7 +1,10 @@
-//! The two tables: a counter slot per (CPU, map, operation) and a histogram for the busiest.
+//! A counter slot per (CPU, map, operation), and timings for the busiest of them.
 //!
-//! Both are memory-mapped arrays indexed `cpu × slots + slot`. A CPU writes its own part only; the
-//! daemon reads every part with relaxed loads and merges by key.
+//! They lie behind the CPU's state in its value of the array `CPUS`, slots first: one lookup finds
+//! all three. A CPU writes its own value only; the daemon reads every value with relaxed loads and
+//! merges by key.
+
+use core::cell::Cell;
 
 use crate::{bucket::BUCKETS, hook::Op, outcome::Outcome};
 
@@ -22,36 +25,52 @@ pub const fn key(map_id: u32, op: Op) -> u64 {
 /// Slots a search looks at before it gives up.
 pub const PROBES: u32 = 16;
 
-/// Where the search for a key begins, before the caller masks it to the table: Fibonacci hashing,
-/// so that consecutive map ids spread.
+/// Offset in bytes, within a CPU's slots, at which the search for a key begins. `mask` is that of
+/// [`slot_mask`]. Fibonacci hashing, so that consecutive map ids spread.
 #[inline(always)]
-pub const fn hash(key: u64) -> u32 {
-    ((key ^ key >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as u32
+pub const fn start(key: u64, mask: u64) -> u64 {
+    (key >> 32)
+        .wrapping_mul(0x9e37_79b1)
+        .wrapping_add((key & 0xff) << 9)
+        >> 4
+        & mask
+}
+
+/// Offset in bytes of the slot that a search looks at after the one at `offset`.
+#[inline(always)]
+pub const fn next(offset: u64, mask: u64) -> u64 {
+    (offset + size_of::<Slot>() as u64) & mask
+}
+
+/// The mask that keeps an offset within `slots` slots, a power of two, and on a slot's boundary.
+pub const fn slot_mask(slots: usize) -> u64 {
+    ((slots - 1) * size_of::<Slot>()) as u64
 }
 
 /// Counters of one (map, operation) on one CPU, and what the map is; two cache lines.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Slot {
     /// [`key`], [`KEY_EMPTY`] or [`KEY_TOMBSTONE`]. Written last when a slot is claimed.
-    pub key: u64,
+    pub key: Cell<u64>,
     /// `bpf_map.map_type`.
-    pub map_type: u32,
+    pub map_type: Cell<u32>,
     /// `bpf_map.max_entries`.
-    pub max_entries: u32,
+    pub max_entries: Cell<u32>,
     /// `bpf_map.map_flags`.
-    pub flags: u32,
-    /// Histogram of the operation's duration: index + 1 in this CPU's part, 0 for none.
-    pub histogram: u16,
-    /// Histogram of the freelist pops inside it: index + 1, 0 for none.
-    pub pop_histogram: u16,
+    pub flags: Cell<u32>,
+    /// Offset of its [`Timings`] in the CPU's value, bytes; [`NO_TIMINGS`] for none.
+    pub timings: Cell<u32>,
     /// `bpf_map.name`, zero-padded; any bytes, not necessarily UTF-8.
-    pub name: [u8; NAME_LEN],
+    pub name: Cell<[u8; NAME_LEN]>,
     /// Finished operations by [`Outcome`].
-    pub outcomes: [u64; Outcome::COUNT],
+    pub outcomes: [Cell<u64>; Outcome::COUNT],
     /// Freelist pops that returned an element, and those that found every list empty.
-    pub pops: [u64; 2],
+    pub pops: [Cell<u64>; 2],
 }
+
+/// [`Slot::timings`] of a slot that has none: beyond every value.
+pub const NO_TIMINGS: u32 = u32::MAX;
 
 /// Index of pops that returned an element in [`Slot::pops`].
 pub const POP_OK: usize = 0;
@@ -60,19 +79,29 @@ pub const POP_EMPTY: usize = 1;
 
 /// Durations of one kind of event of one (map, operation) on one CPU. The count is not stored: it
 /// is the sum of the buckets.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Histogram {
     /// Events by [`bucket::index`](crate::bucket::index).
-    pub buckets: [u64; BUCKETS],
+    pub buckets: [Cell<u64>; BUCKETS],
     /// Sum of the durations, nanoseconds.
-    pub sum_ns: u64,
+    pub sum_ns: Cell<u64>,
     /// To the next cache line.
     pub pad: [u64; 5],
 }
 
+/// What is timed of one (map, operation) on one CPU, found by a single lookup.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct Timings {
+    /// The operation itself.
+    pub operation: Histogram,
+    /// The freelist pops inside it.
+    pub pop: Histogram,
+}
+
 const _: () = assert!(size_of::<Slot>() == 128);
-const _: () = assert!(size_of::<Histogram>() == 1024);
+const _: () = assert!(size_of::<Timings>() == 2048);
 
 #[cfg(test)]
 mod tests {
@@ -88,15 +117,19 @@ mod tests {
 
     #[test]
     fn consecutive_map_ids_spread_over_a_table() {
+        let mask = slot_mask(2048);
         let mut used = [false; 2048];
         let mut worst = 0;
         for id in 1..=1000 {
-            let start = hash(key(id, Op::Update)) & 2047;
-            let step = (0..2048).find(|step| !used[((start + step) & 2047) as usize]);
-            let step = step.expect("the table is twice as large as the keys");
-            used[((start + step) & 2047) as usize] = true;
-            worst = worst.max(step);
+            let mut offset = start(key(id, Op::Update), mask);
+            let mut probes = 1;
+            while used[offset as usize / size_of::<Slot>()] {
+                offset = next(offset, mask);
+                probes += 1;
+            }
+            used[offset as usize / size_of::<Slot>()] = true;
+            worst = worst.max(probes);
         }
-        assert!(worst < PROBES, "a key needed {worst} probes");
+        assert!(worst <= PROBES, "a key needed {worst} probes");
     }
 }

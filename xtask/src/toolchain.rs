@@ -108,10 +108,12 @@ pub const TARGET: &str = "bpfel-unknown-none";
 
 /// `bpf_target_arch` chooses the registers of aya's `PtRegs`; `--btf` makes the linker keep the
 /// types that `-Cdebuginfo=2` describes.
-const RUSTFLAGS: [&str; 3] = [
+const RUSTFLAGS: [&str; 4] = [
     "--cfg=bpf_target_arch=\"x86_64\"",
     "-Cdebuginfo=2",
     "-Clink-arg=--btf",
+    // Jumps that compare by "less" came with 4.14; newer instruction sets give worse code here.
+    "-Ctarget-cpu=v2",
 ];
 
 /// Where the library sources lie in a sysroot.

@@ -17,6 +17,8 @@ use crate::{
 pub(super) struct Context<'a> {
     /// The running kernel's BTF; `None` when it cannot be read, and then the plan refuses all.
     pub(super) btf: Option<&'a Btf>,
+    /// Can a program run inside itself on one CPU (before 5.12)?
+    pub(super) self_nesting: bool,
     /// Does the process hold the capabilities that loading takes?
     pub(super) privileged: bool,
 }
@@ -73,7 +75,7 @@ fn try_alternative(
             continue;
         };
         for attached in &alternative.probes[..done] {
-            unload(ebpf, attached.name);
+            unload(ebpf, &program_name(ebpf, attached.name, context));
         }
         return refuse_all(signal, alternative, &refusal);
     }
@@ -99,6 +101,17 @@ fn status(
     }
 }
 
+/// Name of the program that serves as a probe: where a program can run inside itself, the form that
+/// counts atomically, if there is one.
+fn program_name(ebpf: &Ebpf, probe: &str, context: Context<'_>) -> String {
+    let nesting = format!("{probe}_nesting");
+    if context.self_nesting && ebpf.program(&nesting).is_some() {
+        nesting
+    } else {
+        probe.into()
+    }
+}
+
 /// Loads and attaches one program. An iterator is only loaded: the inventory links it.
 fn try_probe(
     ebpf: &mut Ebpf,
@@ -109,7 +122,8 @@ fn try_probe(
     let explain = |stage, error: ProgramError| {
         explain(stage, probe.mechanism, hook, context.privileged, &error)
     };
-    let (Some(program), Some(btf)) = (ebpf.program_mut(probe.name), context.btf) else {
+    let name = program_name(ebpf, probe.name, context);
+    let (Some(program), Some(btf)) = (ebpf.program_mut(&name), context.btf) else {
         return Err(Refusal {
             reason: "other",
             detail: format!("the BPF object has no program `{}`", probe.name),
@@ -135,7 +149,7 @@ fn try_probe(
         (_, _) => Err((Stage::Load, ProgramError::UnexpectedProgramType)),
     };
     result.map_err(|(stage, error)| {
-        unload(ebpf, probe.name);
+        unload(ebpf, &name);
         explain(stage, error)
     })
 }

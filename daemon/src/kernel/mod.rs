@@ -6,6 +6,7 @@ mod error;
 mod inventory;
 mod object;
 mod observer;
+mod reclaim;
 mod refusal;
 mod sys;
 mod table;

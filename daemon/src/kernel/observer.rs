@@ -1,11 +1,14 @@
 //! The observing programs through their states: loaded, attached, armed. Dropping an armed observer
 //! disarms and detaches everything.
 
-use std::{collections::BTreeMap, os::fd::AsFd};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    os::fd::AsFd,
+};
 
 use aya::{Btf, Ebpf, EbpfLoader, maps::Map, programs::Program};
 use aya_log::EbpfLogger;
-use mapstorm_abi::globals;
+use mapstorm_abi::{globals, slot::slot_mask};
 
 use super::{
     attach::{self, Context},
@@ -17,12 +20,15 @@ use super::{
     tables::{Geometry, Tables},
 };
 use crate::{
+    identity::MapId,
     plan::Plan,
     probes::{Mechanism, ProbeStatus, Refusal},
 };
 
 /// Name of the object, in errors.
 const OBJECT: &str = "probes";
+/// Name of the table that the probes write.
+const TABLE: &str = "CPUS";
 
 /// What the object needs to know of the kernel before it is loaded.
 #[derive(Clone, Debug)]
@@ -41,32 +47,32 @@ pub struct Parameters {
 pub struct Loaded {
     ebpf: Ebpf,
     tables: Tables,
+    self_nesting: bool,
     privileged: bool,
 }
 
 impl Loaded {
     /// Creates the maps and sets the globals.
     pub fn load(parameters: &Parameters) -> Result<Self, KernelError> {
-        let Geometry {
-            cpus,
-            slots,
-            histograms,
-        } = parameters.geometry;
-        let self_nesting = u32::from(parameters.self_nesting);
-        let slots_per_cpu = slots as u32;
-        let histograms_per_cpu = histograms as u32;
+        let Parameters {
+            geometry,
+            self_nesting,
+            privileged,
+            ..
+        } = *parameters;
+        let slot_mask = slot_mask(geometry.slots) as u32;
+        let last_timings = geometry.timings_at(geometry.timings - 1) as u32;
         let mut loader = EbpfLoader::new();
         loader
-            .map_max_entries("CPUS", cpus as u32)
-            .map_max_entries("SLOTS", (cpus * slots) as u32)
-            .map_max_entries("HISTOGRAMS", (cpus * histograms) as u32)
-            .override_global(globals::SLOTS_PER_CPU, &slots_per_cpu, true)
-            .override_global(globals::HISTOGRAMS_PER_CPU, &histograms_per_cpu, true)
-            .override_global(globals::SELF_NESTING, &self_nesting, true);
+            .map_max_entries(TABLE, geometry.cpus as u32)
+            .override_global(globals::SLOT_MASK, &slot_mask, true)
+            .override_global(globals::LAST_TIMINGS, &last_timings, true);
         for (name, offset) in &parameters.offsets {
             loader.override_global(name, offset, true);
         }
-        let ebpf = loader.load(object::probes()?).map_err(|source| {
+        let value_bytes = geometry.value_bytes() as u32;
+        let object = object::with_value_size(object::probes()?, TABLE, value_bytes)?;
+        let ebpf = loader.load(&object).map_err(|source| {
             let remedy = match errno(&source) {
                 Some(libc::EPERM) => {
                     "give the process CAP_BPF and CAP_PERFMON (or CAP_SYS_ADMIN; before 5.11 also \
@@ -81,39 +87,39 @@ impl Loaded {
                 remedy,
             }
         })?;
-        let tables = Self::map_tables(&ebpf, parameters.geometry)?;
+        let tables = Self::map_tables(&ebpf, geometry)?;
         Ok(Self {
             ebpf,
             tables,
-            privileged: parameters.privileged,
+            self_nesting,
+            privileged,
         })
     }
 
     fn map_tables(ebpf: &Ebpf, geometry: Geometry) -> Result<Tables, KernelError> {
-        let array = |name: &'static str| match ebpf.map(name) {
-            Some(Map::Array(data)) => Ok(data),
-            _ => Err(KernelError::Missing {
+        let Some(Map::Array(table)) = ebpf.map(TABLE) else {
+            return Err(KernelError::Missing {
                 object: OBJECT,
-                name: name.into(),
-            }),
+                name: TABLE.into(),
+            });
         };
-        let (cpus, slots, histograms) = (array("CPUS")?, array("SLOTS")?, array("HISTOGRAMS")?);
-        let fds = (
-            cpus.fd().as_fd(),
-            slots.fd().as_fd(),
-            histograms.fd().as_fd(),
-        );
-        Tables::map(geometry, fds.0, fds.1, fds.2).map_err(|source| KernelError::Io {
-            what: "mapping the probes' tables".into(),
+        Tables::map(geometry, table.fd().as_fd()).map_err(|source| KernelError::Io {
+            what: "mapping the probes' table".into(),
             source,
         })
     }
 
     /// Tries the plan. `btf` is the running kernel's; without it the plan refuses all typed probes.
     pub fn attach(mut self, plan: &Plan, btf: Option<&Btf>) -> Attached {
+        let Self {
+            self_nesting,
+            privileged,
+            ..
+        } = self;
         let context = Context {
             btf,
-            privileged: self.privileged,
+            self_nesting,
+            privileged,
         };
         let mut statuses = attach::attach(&mut self.ebpf, plan, context);
         let inventory = self.link_inventory(&mut statuses);
@@ -215,6 +221,11 @@ impl Armed {
     /// The tables the probes write.
     pub fn tables(&self) -> &Tables {
         &self.tables
+    }
+
+    /// Frees what maps that are gone left in the tables.
+    pub fn bury(&mut self, gone: &BTreeSet<MapId>) {
+        self.tables.bury(gone);
     }
 
     /// The list of all maps, where the kernel lets us have it.

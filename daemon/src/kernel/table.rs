@@ -2,30 +2,29 @@
 
 use std::{
     io,
-    marker::PhantomData,
     os::fd::{AsRawFd, BorrowedFd},
     ptr::NonNull,
     sync::atomic::{AtomicU32, AtomicU64, Ordering},
 };
 
-/// A mapped array of `len` values of type `T`, shared with BPF programs that write it all the time:
-/// its memory is touched by atomic loads and stores only.
-pub(super) struct Table<T> {
+/// A mapped array of `len` values of `size` bytes, shared with BPF programs that write it all the
+/// time: its memory is touched by atomic loads and stores only.
+pub(super) struct Table {
     base: NonNull<u8>,
     len: usize,
+    size: usize,
     bytes: usize,
-    _values: PhantomData<T>,
 }
 
 // SAFETY: the mapping belongs to the process, and it is only touched by atomic operations.
-unsafe impl<T> Send for Table<T> {}
+unsafe impl Send for Table {}
 // SAFETY: as above.
-unsafe impl<T> Sync for Table<T> {}
+unsafe impl Sync for Table {}
 
-impl<T> Table<T> {
-    /// Maps the array map `fd` of `len` values, writable so that slots can be freed.
-    pub(super) fn map(fd: BorrowedFd<'_>, len: usize) -> io::Result<Self> {
-        let bytes = (len * size_of::<T>()).next_multiple_of(4096);
+impl Table {
+    /// Maps the array map `fd` of `len` values of `size` bytes, a multiple of eight.
+    pub(super) fn map(fd: BorrowedFd<'_>, len: usize, size: usize) -> io::Result<Self> {
+        let bytes = (len * size).next_multiple_of(4096);
         // SAFETY: a new mapping at an address of the kernel's choice touches nothing of ours.
         let base = unsafe {
             libc::mmap(
@@ -44,8 +43,8 @@ impl<T> Table<T> {
         Ok(Self {
             base,
             len,
+            size,
             bytes,
-            _values: PhantomData,
         })
     }
 
@@ -57,11 +56,11 @@ impl<T> Table<T> {
     /// Address of the field at `offset` bytes into value `index`.
     fn address(&self, index: usize, offset: usize, size: usize) -> *mut u8 {
         assert!(
-            index < self.len && offset + size <= size_of::<T>(),
+            index < self.len && offset + size <= self.size,
             "outside of the table"
         );
         // SAFETY: just checked to be inside the mapping.
-        unsafe { self.base.as_ptr().add(index * size_of::<T>() + offset) }
+        unsafe { self.base.as_ptr().add(index * self.size + offset) }
     }
 
     /// The 64-bit word at `offset` bytes into value `index`.
@@ -87,7 +86,7 @@ impl<T> Table<T> {
     }
 }
 
-impl<T> Drop for Table<T> {
+impl Drop for Table {
     fn drop(&mut self) {
         // SAFETY: the mapping was made by `map` with this size, and no reference outlives `self`.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };

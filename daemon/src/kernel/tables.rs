@@ -1,40 +1,53 @@
-//! The probes' three tables as the daemon reads them: rows of counters, CPU by CPU.
+//! The probes' table as the daemon reads it: rows of counters, CPU by CPU.
 
 use std::{io, mem::offset_of, os::fd::BorrowedFd, sync::atomic::Ordering};
 
 use mapstorm_abi::{
-    CpuState, Histogram, Lost, Op, Outcome, Slot,
+    CpuState, Frame, Histogram, Hook, Lost, Op, Outcome, Popped, Slot, Timings,
     bucket::BUCKETS,
+    cpu::{FRAMES_PER_HOOK, UNARMED},
     slot::{KEY_EMPTY, KEY_TOMBSTONE, NAME_LEN},
 };
 
 use super::table::Table;
 use crate::snapshot::Durations;
 
-/// How the tables are cut; the same numbers are the probes' globals.
+/// How a CPU's value is cut: its state, then its slots, then its timings. The probes' globals say
+/// the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
-    /// Possible CPUs: the tables have a part for each, online or not.
+    /// Possible CPUs: the table has a value for each, online or not.
     pub cpus: usize,
     /// Counter slots per CPU, a power of two.
     pub slots: usize,
-    /// Histograms per CPU.
-    pub histograms: usize,
+    /// Timings per CPU, for the busiest pairs of map and operation.
+    pub timings: usize,
 }
 
 impl Geometry {
-    /// Cuts a budget of `bytes` per CPU into slots and histograms: four sevenths for the counters,
-    /// rounded down to a power of two, the rest for histograms.
+    /// Cuts a budget of `bytes` per CPU into slots and timings: four sevenths for the counters,
+    /// rounded down to a power of two, the rest for timings.
     pub fn within(bytes: usize, cpus: usize) -> Self {
         let for_slots = (bytes * 4 / 7 / size_of::<Slot>()).max(16);
         let slots = 1 << for_slots.ilog2();
-        let rest = bytes.saturating_sub(slots * size_of::<Slot>() + size_of::<CpuState>());
-        let histograms = (rest / size_of::<Histogram>()).clamp(2, usize::from(u16::MAX));
+        let rest = bytes.saturating_sub(slots * size_of::<Slot>() + size_of::<CpuState>() + 64);
+        let timings = (rest / size_of::<Timings>()).max(1);
         Self {
             cpus,
             slots,
-            histograms,
+            timings,
         }
+    }
+
+    /// Offset of timings number `index` in a CPU's value, bytes.
+    pub(super) fn timings_at(&self, index: usize) -> usize {
+        size_of::<CpuState>() + self.slots * size_of::<Slot>() + index * size_of::<Timings>()
+    }
+
+    /// Size of one CPU's value, bytes. The cache line at its end is for the verifier, which sees the
+    /// offset of a bucket by a mask only.
+    pub fn value_bytes(&self) -> usize {
+        self.timings_at(self.timings) + 64
     }
 }
 
@@ -59,7 +72,7 @@ pub struct Row {
     pub outcomes: [u64; Outcome::COUNT],
     /// Pops by what they found.
     pub pops: [u64; 2],
-    /// Durations of the operation; `None` where the CPU had no histogram left.
+    /// Durations of the operation; `None` where the CPU had no timings left.
     pub durations: Option<Durations>,
     /// Durations of the pops inside it.
     pub pop_durations: Option<Durations>,
@@ -72,39 +85,48 @@ pub struct CpuRow {
     pub lost: [u64; Lost::COUNT],
 }
 
-/// The mapped tables.
+/// The mapped table.
 pub struct Tables {
-    geometry: Geometry,
-    cpus: Table<CpuState>,
-    slots: Table<Slot>,
-    histograms: Table<Histogram>,
+    pub(super) geometry: Geometry,
+    pub(super) values: Table,
+    /// Offsets of timings that maps left behind, by CPU; see [`reclaim`](super::reclaim).
+    pub(super) left_behind: Vec<Vec<u32>>,
 }
 
 impl Tables {
-    /// Maps the three arrays.
-    pub(super) fn map(
-        geometry: Geometry,
-        cpus: BorrowedFd<'_>,
-        slots: BorrowedFd<'_>,
-        histograms: BorrowedFd<'_>,
-    ) -> io::Result<Self> {
-        Ok(Self {
+    /// Maps the array and tells every CPU where its timings begin.
+    pub(super) fn map(geometry: Geometry, cpus: BorrowedFd<'_>) -> io::Result<Self> {
+        let tables = Self {
             geometry,
-            cpus: Table::map(cpus, geometry.cpus)?,
-            slots: Table::map(slots, geometry.cpus * geometry.slots)?,
-            histograms: Table::map(histograms, geometry.cpus * geometry.histograms)?,
-        })
+            values: Table::map(cpus, geometry.cpus, geometry.value_bytes())?,
+            left_behind: vec![Vec::new(); geometry.cpus],
+        };
+        for cpu in 0..geometry.cpus {
+            let next = tables.values.half(cpu, offset_of!(CpuState, next_timings));
+            next.store(geometry.timings_at(0) as u32, Ordering::Relaxed);
+        }
+        tables.arm(false);
+        Ok(tables)
     }
 
-    /// Memory of the tables, all CPUs, bytes.
+    /// Memory of the table, all CPUs, bytes.
     pub fn bytes(&self) -> usize {
-        self.cpus.bytes() + self.slots.bytes() + self.histograms.bytes()
+        self.values.bytes()
     }
 
-    /// Sets the switch that every probe looks at first.
+    /// Arms or disarms every probe, CPU by CPU.
     pub(super) fn arm(&self, armed: bool) {
         for cpu in 0..self.geometry.cpus {
-            let switch = self.cpus.half(cpu, offset_of!(CpuState, armed));
+            let popped = offset_of!(CpuState, popped) + offset_of!(Popped, end_ns);
+            self.values.word(cpu, popped).store(0, Ordering::Relaxed);
+            for frame in 0..Hook::COUNT * FRAMES_PER_HOOK {
+                let map = offset_of!(CpuState, frames)
+                    + frame * size_of::<Frame>()
+                    + offset_of!(Frame, map);
+                let free = if armed { 0 } else { UNARMED };
+                self.values.word(cpu, map).store(free, Ordering::Release);
+            }
+            let switch = self.values.half(cpu, offset_of!(CpuState, armed));
             switch.store(u32::from(armed), Ordering::Release);
         }
     }
@@ -112,30 +134,31 @@ impl Tables {
     /// State of every possible CPU, in order.
     pub fn cpu_rows(&self) -> impl Iterator<Item = CpuRow> {
         (0..self.geometry.cpus).map(|cpu| CpuRow {
-            lost: self.cpus.words(cpu, offset_of!(CpuState, lost)),
+            lost: self.values.words(cpu, offset_of!(CpuState, lost)),
         })
     }
 
     /// Every claimed slot of every CPU.
     pub fn rows(&self) -> impl Iterator<Item = Row> {
-        (0..self.geometry.cpus * self.geometry.slots).filter_map(|index| self.row(index))
+        let slots = self.geometry.slots;
+        (0..self.geometry.cpus * slots).filter_map(move |i| self.row(i / slots, i % slots))
     }
 
-    /// The slot at a global index, unless it is free.
-    fn row(&self, index: usize) -> Option<Row> {
+    /// One slot of a CPU, unless it is free.
+    fn row(&self, cpu: usize, slot: usize) -> Option<Row> {
+        let slot = size_of::<CpuState>() + slot * size_of::<Slot>();
         // The key is written last, so what it stands for is there once it is.
         let key = self
-            .slots
-            .word(index, offset_of!(Slot, key))
+            .values
+            .word(cpu, slot + offset_of!(Slot, key))
             .load(Ordering::Acquire);
         if key == KEY_EMPTY || key == KEY_TOMBSTONE {
             return None;
         }
         let op = Op::from_byte(key as u8)?;
-        let cpu = index / self.geometry.slots;
-        let half = |offset| self.slots.half(index, offset).load(Ordering::Relaxed);
-        let histograms = half(offset_of!(Slot, histogram));
-        let name: [u64; NAME_LEN / 8] = self.slots.words(index, offset_of!(Slot, name));
+        let half = |field| self.values.half(cpu, slot + field).load(Ordering::Relaxed);
+        let timings = half(offset_of!(Slot, timings));
+        let name: [u64; NAME_LEN / 8] = self.values.words(cpu, slot + offset_of!(Slot, name));
         let mut name_bytes = [0; NAME_LEN];
         for (bytes, word) in name_bytes.chunks_exact_mut(8).zip(name) {
             bytes.copy_from_slice(&word.to_ne_bytes());
@@ -148,18 +171,22 @@ impl Tables {
             max_entries: half(offset_of!(Slot, max_entries)),
             flags: half(offset_of!(Slot, flags)),
             name: name_bytes,
-            outcomes: self.slots.words(index, offset_of!(Slot, outcomes)),
-            pops: self.slots.words(index, offset_of!(Slot, pops)),
-            durations: self.durations(cpu, histograms & 0xffff),
-            pop_durations: self.durations(cpu, histograms >> 16),
+            outcomes: self.values.words(cpu, slot + offset_of!(Slot, outcomes)),
+            pops: self.values.words(cpu, slot + offset_of!(Slot, pops)),
+            durations: self.durations(cpu, timings, offset_of!(Timings, operation)),
+            pop_durations: self.durations(cpu, timings, offset_of!(Timings, pop)),
         })
     }
 
-    /// The histogram that a slot names as index + 1 in its CPU's part; 0 names none.
-    fn durations(&self, cpu: usize, histogram: u32) -> Option<Durations> {
-        let index = cpu * self.geometry.histograms + (histogram as usize).checked_sub(1)?;
-        let buckets: [u64; BUCKETS] = self.histograms.words(index, offset_of!(Histogram, buckets));
-        let sum = self.histograms.word(index, offset_of!(Histogram, sum_ns));
+    /// One histogram of the timings at an offset in a CPU's value; an offset beyond it is none.
+    fn durations(&self, cpu: usize, timings: u32, histogram: usize) -> Option<Durations> {
+        let timings = timings as usize;
+        if timings >= self.geometry.timings_at(self.geometry.timings) {
+            return None;
+        }
+        let at = timings + histogram;
+        let buckets: [u64; BUCKETS] = self.values.words(cpu, at + offset_of!(Histogram, buckets));
+        let sum = self.values.word(cpu, at + offset_of!(Histogram, sum_ns));
         Some(Durations {
             buckets: Box::new(buckets),
             sum_ns: sum.load(Ordering::Relaxed),
@@ -167,22 +194,15 @@ impl Tables {
     }
 }
 
-const _: () = assert!(
-    offset_of!(Slot, pop_histogram) == offset_of!(Slot, histogram) + 2
-        && offset_of!(Slot, histogram) % 4 == 0
-);
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_default_budget_holds_thousands_of_slots_and_hundreds_of_histograms() {
+    fn the_default_budget_holds_thousands_of_slots_and_a_hundred_timings() {
         let cut = Geometry::within(512 << 10, 64);
         assert_eq!((cut.cpus, cut.slots), (64, 2048));
-        let used = cut.slots * size_of::<Slot>()
-            + cut.histograms * size_of::<Histogram>()
-            + size_of::<CpuState>();
+        let used = cut.value_bytes();
         assert!(
             used <= 512 << 10 && used > 500 << 10,
             "{cut:?} uses {used} bytes"
@@ -192,9 +212,6 @@ mod tests {
     #[test]
     fn a_tiny_budget_still_counts() {
         let cut = Geometry::within(1, 1);
-        assert!(
-            cut.slots.is_power_of_two() && cut.histograms >= 2,
-            "{cut:?}"
-        );
+        assert!(cut.slots.is_power_of_two() && cut.timings >= 1, "{cut:?}");
     }
 }

@@ -22,10 +22,8 @@ globals! {
     OFFSET_MAP_NAME;
     /// Byte offset of `bpf_htab.freelist`.
     OFFSET_HTAB_FREELIST;
-    /// Counter slots per CPU, a power of two.
-    SLOTS_PER_CPU;
-    /// Histograms per CPU.
-    HISTOGRAMS_PER_CPU;
-    /// 1 where a program can run inside itself on one CPU (before 5.12).
-    SELF_NESTING;
+    /// Mask of an offset within a CPU's slots.
+    SLOT_MASK;
+    /// Offset of the last timings in a CPU's value, bytes.
+    LAST_TIMINGS;
 }

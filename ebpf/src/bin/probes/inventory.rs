@@ -18,16 +18,14 @@ pub(crate) struct IterContext {
 /// here by hand.
 #[unsafe(no_mangle)]
 #[unsafe(link_section = "iter/bpf_map")]
-extern "C" fn inventory(ctx: *mut IterContext) -> i32 {
-    // SAFETY: the kernel passes a valid context.
-    let map = unsafe { (*ctx).map };
-    if map.is_null() {
+extern "C" fn inventory(ctx: &IterContext) -> i32 {
+    if ctx.map.is_null() {
         return 0;
     }
-    // SAFETY: as above, and its first field is the `seq_file`.
-    let seq = unsafe { *(*ctx).meta };
-    let record: MapRecord = identity(map);
+    let record: MapRecord = identity(ctx.map);
     let bytes = (&raw const record).cast::<c_void>().cast_mut();
+    // SAFETY: the kernel passes valid metadata.
+    let seq = unsafe { *ctx.meta };
     // SAFETY: `record` is initialised and of the size given. A full buffer makes the kernel call
     // again for the same map, so the result needs no look.
     unsafe { bpf_seq_write(seq, bytes, size_of::<MapRecord>() as u32) };

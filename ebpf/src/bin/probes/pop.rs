@@ -1,23 +1,19 @@
 //! Freelist pops: `__pcpu_freelist_pop` up to 6.12, `alloc_htab_elem` where that is out of reach.
 //!
 //! They run inside an update with the bucket locked and interrupts off, so every instruction here
-//! lengthens the hold: they find the update's frame, and count into its slot.
+//! lengthens the hold: they leave what they saw on the CPU, and the update's exit counts it.
 
 use aya_ebpf::{
-    helpers::bpf_ktime_get_ns,
+    EbpfContext as _,
     macros::{fentry, fexit},
     programs::{FEntryContext, FExitContext},
 };
-use mapstorm_abi::{
-    Lost,
-    slot::{POP_EMPTY, POP_OK},
-};
+use mapstorm_abi::{CpuState, Lost, Popped};
 
 use crate::{
-    frames,
-    globals::OFFSET_HTAB_FREELIST,
     slots::{self, MapPtr},
-    tables::{add, armed_cpu, lose},
+    tables::{armed, cpu, load, lose, now_ns, store},
+    update::freelist,
 };
 
 /// `BPF_F_NO_PREALLOC`.
@@ -25,66 +21,155 @@ const NO_PREALLOC: u32 = 1;
 /// `E2BIG`.
 const E2BIG: i64 = 7;
 
-/// Stamps the start into the frame of the update that pops. `owner` is an address `offset` bytes
-/// into the map.
+/// Stamps the start. Whether the probes are armed is seen at the update's exit: a pop from before
+/// that nobody counted is dropped by the daemon when it arms.
 #[inline(always)]
-fn enter(owner: u64, offset: u64) -> Option<()> {
-    let (_, state) = armed_cpu()?;
-    let frame = frames::owner_of_pop(state, owner, offset, false)?;
-    // SAFETY: the frame is this call's; the helper has no precondition.
-    unsafe { (*frame).pop_start_ns = bpf_ktime_get_ns() };
+fn enter(ctx: &FEntryContext) -> Option<()> {
+    let cpu = cpu()?;
+    cpu.pop_start_ns.set(now_ns());
+    cpu.pop_key.set(ctx.as_ptr() as u64);
     Some(())
 }
 
-/// Counts the pop into the update's slot, and times it if its start was seen.
+/// Leaves the pop for the exit of the update around it. `freelist` and `found`, 0 when every list
+/// was empty, are read after the clock.
 #[inline(always)]
-fn exit(owner: u64, offset: u64, outcome: usize) -> Option<()> {
-    let (cpu, state) = armed_cpu()?;
-    let started = frames::owner_of_pop(state, owner, offset, true);
-    let Some(frame) = started.or_else(|| frames::owner_of_pop(state, owner, offset, false)) else {
-        lose(state, Lost::PopUnowned);
-        return None;
-    };
-    // SAFETY: `frame` comes from `frames`.
-    let (index, start) = unsafe { ((*frame).slot, (*frame).pop_start_ns) };
-    // SAFETY: as above.
-    unsafe { (*frame).pop_start_ns = 0 };
-    let Some(slot) = index.checked_sub(1).and_then(slots::at) else {
-        lose(state, Lost::PopUnowned);
-        return None;
-    };
-    // SAFETY: `slot` is a map value and `outcome` is within the array.
-    unsafe {
-        add((&raw mut (*slot).pops).cast::<u64>().add(outcome), 1);
-        if start == 0 {
-            lose(state, Lost::PopNoStart);
-        } else {
-            slots::time(cpu, state, (*slot).pop_histogram, start);
+fn exit(
+    ctx: &FExitContext,
+    freelist: impl FnOnce() -> u64,
+    found: impl FnOnce() -> u64,
+) -> Option<()> {
+    let end_ns = now_ns();
+    let cpu = cpu()?;
+    let waiting = &cpu.popped;
+    let started = cpu.pop_key.get() == ctx.as_ptr() as u64;
+    if !started || waiting.end_ns.get() != 0 {
+        spill(cpu, started, end_ns, freelist(), found());
+        return Some(());
+    }
+    cpu.pop_key.set(0);
+    waiting.start_ns.set(cpu.pop_start_ns.get());
+    waiting.freelist.set(freelist());
+    waiting.found.set(found());
+    waiting.end_ns.set(end_ns);
+    Some(())
+}
+
+/// Leaves a pop that is not as usual: another still waits, of an update that was overtaken before
+/// its exit, or the pop's entry was missed or before arming.
+#[inline(never)]
+fn spill(cpu: &CpuState, started: bool, end_ns: u64, freelist: u64, found: u64) {
+    if !armed(cpu) {
+        return;
+    }
+    let mut start_ns = 0;
+    if started {
+        start_ns = cpu.pop_start_ns.get();
+        cpu.pop_key.set(0);
+    }
+    for waiting in &cpu.pops_waiting {
+        if waiting.end_ns.get() == 0 {
+            waiting.start_ns.set(start_ns);
+            waiting.freelist.set(freelist);
+            waiting.found.set(found);
+            store(&waiting.end_ns, end_ns);
+            // The flag goes last, so that who clears it finds the pop.
+            store(&cpu.pops_spilled, 1);
+            return;
         }
     }
-    Some(())
+    lose(cpu, Lost::PopOverflow);
+}
+
+/// May pops wait elsewhere than in their usual place?
+#[inline(always)]
+pub(crate) fn spilled(cpu: &CpuState) -> bool {
+    load(&cpu.pops_spilled) != 0
+}
+
+/// A pop taken from where it waited.
+pub(crate) struct Taken {
+    /// As in [`Popped`]; 0 when there was none.
+    pub(crate) end_ns: u64,
+    /// As in [`Popped`].
+    pub(crate) start_ns: u64,
+    /// As in [`Popped`].
+    pub(crate) found: u64,
+}
+
+/// Nothing taken. Not an `Option`: its unset half on the stack would fail older verifiers.
+const NOTHING: Taken = Taken {
+    end_ns: 0,
+    start_ns: 0,
+    found: 0,
+};
+
+/// Takes the pop that waits for the exit of an update on this map, wherever it waits. `after_ns` is
+/// the update's start, 0 when that was missed.
+#[inline(always)]
+pub(crate) fn take<const NESTING: bool>(cpu: &CpuState, map: MapPtr, after_ns: u64) -> Taken {
+    let freelist = freelist(map);
+    if is_ours::<NESTING>(&cpu.popped, freelist, after_ns) {
+        return empty(&cpu.popped);
+    }
+    if !spilled(cpu) {
+        return NOTHING;
+    }
+    // The flag is cleared before the search and raised again if another is left, so that a pop
+    // spilled meanwhile is not forgotten.
+    store(&cpu.pops_spilled, 0);
+    let mut taken = NOTHING;
+    let mut left = false;
+    for popped in &cpu.pops_waiting {
+        if popped.end_ns.get() == 0 {
+            continue;
+        }
+        if taken.end_ns == 0 && is_ours::<NESTING>(popped, freelist, after_ns) {
+            taken = empty(popped);
+        } else {
+            left = true;
+        }
+    }
+    if left {
+        store(&cpu.pops_spilled, 1);
+    }
+    taken
+}
+
+/// Is there a pop here that an update on this map may count? Where updates nest like a stack
+/// (`NESTING`), an earlier one than the update is another's. Elsewhere it may be one whose own exit
+/// was missed: it is counted now.
+#[inline(always)]
+fn is_ours<const NESTING: bool>(popped: &Popped, freelist: u64, after_ns: u64) -> bool {
+    let start_ns = popped.start_ns.get();
+    popped.end_ns.get() != 0
+        && popped.freelist.get() == freelist
+        && (!NESTING || start_ns == 0 || start_ns >= after_ns)
+}
+
+/// Reads a waiting pop and makes its place free.
+#[inline(always)]
+fn empty(popped: &Popped) -> Taken {
+    let taken = Taken {
+        end_ns: popped.end_ns.get(),
+        start_ns: popped.start_ns.get(),
+        found: popped.found.get(),
+    };
+    store(&popped.end_ns, 0);
+    taken
 }
 
 /// `__pcpu_freelist_pop(struct pcpu_freelist *)`.
 #[fentry]
 pub(crate) fn pop_in(ctx: FEntryContext) -> u32 {
-    enter(ctx.arg::<u64>(0), u64::from(OFFSET_HTAB_FREELIST.load()));
+    enter(&ctx);
     0
 }
 
 /// Its exit: NULL means that every list was empty.
 #[fexit]
 pub(crate) fn pop_out(ctx: FExitContext) -> u32 {
-    let outcome = if ctx.arg::<u64>(1) == 0 {
-        POP_EMPTY
-    } else {
-        POP_OK
-    };
-    exit(
-        ctx.arg::<u64>(0),
-        u64::from(OFFSET_HTAB_FREELIST.load()),
-        outcome,
-    );
+    exit(&ctx, || ctx.arg(0), || ctx.arg(1));
     0
 }
 
@@ -99,7 +184,7 @@ fn alloc_pops(map: MapPtr, old_elem: u64) -> bool {
 #[fentry]
 pub(crate) fn alloc_in(ctx: FEntryContext) -> u32 {
     if alloc_pops(ctx.arg(0), ctx.arg(7)) {
-        enter(ctx.arg::<u64>(0), 0);
+        enter(&ctx);
     }
     0
 }
@@ -108,8 +193,7 @@ pub(crate) fn alloc_in(ctx: FEntryContext) -> u32 {
 #[inline(always)]
 fn alloc_exit(ctx: &FExitContext, ret: i64) {
     if alloc_pops(ctx.arg(0), ctx.arg(7)) {
-        let outcome = if ret == -E2BIG { POP_EMPTY } else { POP_OK };
-        exit(ctx.arg::<u64>(0), 0, outcome);
+        exit(ctx, || freelist(ctx.arg(0)), || u64::from(ret != -E2BIG));
     }
 }
 

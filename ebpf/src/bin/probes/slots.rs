@@ -1,18 +1,19 @@
-//! Finding and claiming the slot of (map, operation) on this CPU, and timing into histograms.
+//! Finding and claiming the slot of (map, operation) on this CPU, and counting durations.
 
-use aya_ebpf::helpers::bpf_ktime_get_ns;
+use core::{arch::asm, ptr};
+
 use mapstorm_abi::{
-    CpuState, Histogram, Hook, Lost, Op, Slot, bucket,
+    CpuState, Histogram, Hook, Lost, Op, Slot, Timings, bucket,
     inventory::MapRecord,
-    slot::{KEY_EMPTY, KEY_TOMBSTONE, NAME_LEN, PROBES, hash, key},
+    slot::{KEY_EMPTY, KEY_TOMBSTONE, NAME_LEN, NO_TIMINGS, PROBES, key, next, start},
 };
 
 use crate::{
     globals::{
-        HISTOGRAMS_PER_CPU, OFFSET_MAP_FLAGS, OFFSET_MAP_ID, OFFSET_MAP_MAX_ENTRIES,
-        OFFSET_MAP_NAME, OFFSET_MAP_TYPE, SLOTS_PER_CPU,
+        LAST_TIMINGS, OFFSET_MAP_FLAGS, OFFSET_MAP_ID, OFFSET_MAP_MAX_ENTRIES, OFFSET_MAP_NAME,
+        OFFSET_MAP_TYPE, SLOT_MASK,
     },
-    tables::{HISTOGRAMS, SLOTS, add, lose},
+    tables::{add, load, lose, store},
 };
 
 /// A `struct bpf_map *` argument: the verifier knows its type and lets its fields be read.
@@ -21,9 +22,10 @@ pub(crate) type MapPtr = *const u8;
 /// Reads the `T` at `offset` bytes into the map.
 #[inline(always)]
 fn field<T: Copy>(map: MapPtr, offset: u32) -> T {
+    let field = map.wrapping_add(offset as usize).cast::<T>();
     // SAFETY: the offset is that of a field of this type in the running kernel (BTF); the kernel
     // makes a faulting read give zero.
-    unsafe { *map.add(offset as usize).cast::<T>() }
+    unsafe { *field }
 }
 
 /// The map's flags.
@@ -48,148 +50,163 @@ pub(crate) fn identity(map: MapPtr) -> MapRecord {
     }
 }
 
-/// The slot at a global index.
+/// Key of (map, operation).
 #[inline(always)]
-pub(crate) fn at(index: u32) -> Option<*mut Slot> {
-    SLOTS.get_ptr_mut(index)
+fn key_of(op: Op, map: MapPtr) -> u64 {
+    key(field::<u32>(map, OFFSET_MAP_ID.load()), op)
 }
 
-/// Global index of the slot of (map, operation), claimed if need be.
+/// The slot at an offset within this CPU's slots, which lie behind its state; the offset comes from
+/// a mask that the verifier knows.
 #[inline(always)]
-pub(crate) fn find(
-    cpu: u32,
-    state: *mut CpuState,
-    hook: Hook,
-    op: Op,
-    map: MapPtr,
-) -> Result<u32, Lost> {
-    let key = key(field::<u32>(map, OFFSET_MAP_ID.load()), op);
-    let slots = SLOTS_PER_CPU.load();
-    let index = cpu * slots + (hash(key) & (slots - 1));
-    let slot = at(index).ok_or(Lost::NoSlot)?;
-    // SAFETY: `slot` is a map value.
-    if unsafe { (*slot).key } == key {
-        return Ok(index);
+fn at(cpu: &CpuState, offset: u64) -> &'static Slot {
+    let slot = ptr::from_ref(cpu)
+        .wrapping_add(1)
+        .wrapping_byte_add(offset as usize)
+        .cast();
+    // SAFETY: the daemon made the CPU's value large enough for what the mask allows; map values
+    // live as long as the program runs.
+    unsafe { &*slot }
+}
+
+/// The slot of (map, operation) if it is the first that a search would look at.
+#[inline(always)]
+pub(crate) fn first(cpu: &CpuState, op: Op, map: MapPtr) -> Option<&'static Slot> {
+    let key = key_of(op, map);
+    let slot = at(cpu, start(key, u64::from(SLOT_MASK.load())));
+    if slot.key.get() == key {
+        Some(slot)
+    } else {
+        None
     }
-    search(cpu, state, hook, key, map)
 }
 
-/// The rest of the search: past slots of other keys, to ours or to one that can be claimed.
-#[inline(always)]
-fn search(cpu: u32, state: *mut CpuState, hook: Hook, key: u64, map: MapPtr) -> Result<u32, Lost> {
-    let slots = SLOTS_PER_CPU.load();
-    let base = cpu * slots;
-    let mut free = None;
-    for step in 0..PROBES {
-        let index = base + ((hash(key) + step) & (slots - 1));
-        let slot = at(index).ok_or(Lost::NoSlot)?;
-        // SAFETY: `slot` is a map value.
-        let found = unsafe { (*slot).key };
+/// The slot of (map, operation), claimed if need be. When there is none to be had the operation is
+/// counted as lost.
+#[inline(never)]
+pub(crate) fn find(cpu: &CpuState, hook: Hook, op: Op, map: MapPtr) -> Option<&'static Slot> {
+    let key = key_of(op, map);
+    let mask = u64::from(SLOT_MASK.load());
+    let mut offset = start(key, mask);
+    for _ in 0..PROBES {
+        let slot = at(cpu, offset);
+        let found = slot.key.get();
         if found == key {
-            return Ok(index);
-        }
-        if free.is_none() && (found == KEY_EMPTY || found == KEY_TOMBSTONE) {
-            free = Some(index);
+            return Some(slot);
         }
         if found == KEY_EMPTY {
             break;
         }
+        offset = next(offset, mask);
     }
-    claim(state, hook, free.ok_or(Lost::NoSlot)?, key, map)
+    claim(cpu, hook, key, map)
 }
 
-/// Makes a free slot ours, unless a program of another hook is claiming on this CPU right now.
+/// Makes the first free slot ours, unless a program of another hook is claiming on this CPU right
+/// now.
 ///
 /// Every program raises its own flag and then looks at the others': of two that overlap at least
 /// one sees the other and gives up, which is enough on one CPU and needs no atomic exchange.
 #[inline(always)]
-fn claim(state: *mut CpuState, hook: Hook, index: u32, key: u64, map: MapPtr) -> Result<u32, Lost> {
-    // SAFETY: `state` is a map value; the flag of this hook is one byte of the word.
-    let own = unsafe { (&raw mut (*state).claiming).cast::<u8>().add(hook as usize) };
-    // SAFETY: as above; volatile, because the order of these accesses is the protocol.
-    if unsafe { own.read_volatile() } != 0 {
-        return Err(Lost::SlotBusy);
+fn claim(cpu: &CpuState, hook: Hook, key: u64, map: MapPtr) -> Option<&'static Slot> {
+    let own = &cpu.claiming[hook as usize];
+    let mut busy = load(own) != 0;
+    if !busy {
+        store(own, 1);
+        for (other, flag) in cpu.claiming.iter().enumerate() {
+            busy |= other != hook as usize && load(flag) != 0;
+        }
+        if !busy {
+            let slot = fill(cpu, key, map);
+            store(own, 0);
+            return slot;
+        }
+        store(own, 0);
     }
-    // SAFETY: as above.
-    unsafe { own.write_volatile(1) };
-    // SAFETY: as above.
-    let raised = unsafe { (&raw const (*state).claiming).read_volatile() };
-    let claimed = if raised == 1 << (hook as u64 * 8) {
-        fill(state, index, key, map)
-    } else {
-        Err(Lost::SlotBusy)
-    };
-    // SAFETY: as above.
-    unsafe { own.write_volatile(0) };
-    claimed
+    lose(cpu, Lost::SlotBusy);
+    None
 }
 
-/// Writes what the map is into a slot, its key last.
+/// Writes what the map is into the first free slot. The search is done again: before the flag was
+/// raised the slot could still be claimed by another.
 #[inline(always)]
-fn fill(state: *mut CpuState, index: u32, key: u64, map: MapPtr) -> Result<u32, Lost> {
-    let slot = at(index).ok_or(Lost::NoSlot)?;
-    // SAFETY: `slot` is a map value.
-    let found = unsafe { (&raw const (*slot).key).read_volatile() };
-    if found != KEY_EMPTY && found != KEY_TOMBSTONE {
-        return Err(Lost::SlotBusy);
+fn fill(cpu: &CpuState, key: u64, map: MapPtr) -> Option<&'static Slot> {
+    let mask = u64::from(SLOT_MASK.load());
+    let mut offset = start(key, mask);
+    for _ in 0..PROBES {
+        let slot = at(cpu, offset);
+        let found = load(&slot.key);
+        if found == key {
+            return Some(slot);
+        }
+        if found == KEY_EMPTY || found == KEY_TOMBSTONE {
+            describe(cpu, slot, map);
+            store(&slot.key, key);
+            return Some(slot);
+        }
+        offset = next(offset, mask);
     }
-    let histogram = hand_out(state);
-    let pop_histogram = hand_out(state);
+    lose(cpu, Lost::NoSlot);
+    None
+}
+
+/// Writes what the map is into a slot; its key, which makes it valid, is written after.
+#[inline(always)]
+fn describe(cpu: &CpuState, slot: &Slot, map: MapPtr) {
     let map = identity(map);
-    // SAFETY: `slot` is a map value, and the try-lock makes this program its only writer.
+    slot.map_type.set(map.map_type);
+    slot.max_entries.set(map.max_entries);
+    slot.flags.set(map.flags);
+    slot.name.set(map.name);
+    slot.timings.set(hand_out(cpu));
+    cpu.claims.set(cpu.claims.get().wrapping_add(1));
+}
+
+/// The next timings of this CPU, or those that the daemon offers again; [`NO_TIMINGS`] when there
+/// are none. The caller holds the try-lock.
+#[inline(always)]
+fn hand_out(cpu: &CpuState) -> u32 {
+    let next = cpu.next_timings.get();
+    if next <= LAST_TIMINGS.load() {
+        cpu.next_timings.set(next + size_of::<Timings>() as u32);
+        return next;
+    }
+    let offered = load(&cpu.offered_timings);
+    store(&cpu.offered_timings, 0);
+    if offered == 0 { NO_TIMINGS } else { offered }
+}
+
+/// The timings of a slot, if it has any.
+#[inline(always)]
+pub(crate) fn timings<const NESTING: bool>(
+    cpu: &CpuState,
+    slot: &Slot,
+) -> Option<&'static Timings> {
+    let mut offset = u64::from(slot.timings.get());
+    if NESTING {
+        // The verifier must see that an atomic add is aligned; all offsets are.
+        offset &= !7;
+    }
+    if offset > u64::from(LAST_TIMINGS.load()) {
+        return None;
+    }
+    let mut timings = ptr::from_ref(cpu).cast::<Timings>();
+    // Spelled in assembly, because LLVM would add before it compares, which the verifier refuses.
+    // SAFETY: an addition; the comparison keeps the offset within the CPU's value.
     unsafe {
-        (*slot).map_type = map.map_type;
-        (*slot).max_entries = map.max_entries;
-        (*slot).flags = map.flags;
-        (*slot).histogram = histogram;
-        (*slot).pop_histogram = pop_histogram;
-        (*slot).name = map.name;
-        (&raw mut (*slot).key).write_volatile(key);
-        (*state).claims += 1;
+        asm!("{timings} += {offset}", timings = inout(reg) timings, offset = in(reg) offset);
     }
-    Ok(index)
+    // SAFETY: map values live as long as the program runs.
+    Some(unsafe { &*timings })
 }
 
-/// The next histogram of this CPU as index + 1, 0 when all are taken.
+/// Counts a duration.
 #[inline(always)]
-fn hand_out(state: *mut CpuState) -> u16 {
-    // SAFETY: `state` is a map value; the caller holds the try-lock.
-    let next = unsafe { (*state).histograms };
-    if next >= HISTOGRAMS_PER_CPU.load() {
-        return 0;
-    }
-    // SAFETY: as above.
-    unsafe { (*state).histograms = next + 1 };
-    next as u16 + 1
-}
-
-/// Adds the time since `start` to a slot's histogram.
-#[inline(always)]
-pub(crate) fn time(cpu: u32, state: *mut CpuState, histogram: u16, start: u64) {
-    // SAFETY: the helper has no precondition.
-    let now = unsafe { bpf_ktime_get_ns() };
-    let index = cpu * HISTOGRAMS_PER_CPU.load() + u32::from(histogram).wrapping_sub(1);
-    let durations = if histogram == 0 {
-        None
-    } else {
-        HISTOGRAMS.get_ptr_mut(index)
-    };
-    let Some(durations) = durations else {
-        return lose(state, Lost::NoHistogram);
-    };
-    let ns = now.wrapping_sub(start);
-    add(bucket_of(durations, ns), 1);
-    // SAFETY: `durations` is a map value.
-    add(unsafe { &raw mut (*durations).sum_ns }, ns);
-}
-
-/// The word that counts durations like `ns`.
-#[inline(always)]
-fn bucket_of(durations: *mut Histogram, ns: u64) -> *mut u64 {
-    // SAFETY: a bucket's index is within the array; the mask tells the verifier.
-    unsafe {
-        (&raw mut (*durations).buckets)
-            .cast::<u64>()
-            .add(bucket::index(ns) & (bucket::TABLE - 1))
-    }
+pub(crate) fn time<const NESTING: bool>(histogram: &Histogram, ns: u64) {
+    // The mask is for the verifier: eight bytes beyond the last bucket there is still the value.
+    let offset = bucket::offset(ns) & (size_of::<Histogram>() - 8);
+    let bucket = histogram.buckets.as_ptr().wrapping_byte_add(offset);
+    // SAFETY: the offset is that of a bucket.
+    add::<NESTING>(unsafe { &*bucket }, 1);
+    add::<NESTING>(&histogram.sum_ns, ns);
 }

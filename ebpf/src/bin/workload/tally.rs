@@ -9,40 +9,29 @@ static TALLIES: Array<Tally> = Array::with_max_entries(1, 0);
 
 /// This CPU's tally of a target.
 #[inline(always)]
-pub(crate) fn of(target: Target) -> Option<*mut Tally> {
+pub(crate) fn of(target: Target) -> Option<&'static mut Tally> {
     // SAFETY: the helper has no precondition.
     let cpu = unsafe { bpf_get_smp_processor_id() };
-    TALLIES.get_ptr_mut(cpu * Target::COUNT as u32 + target as u32)
+    let tally = TALLIES.get_ptr_mut(cpu * Target::COUNT as u32 + target as u32)?;
+    // SAFETY: a value is of one CPU and one target, and a target's programs do not nest.
+    Some(unsafe { &mut *tally })
 }
 
 /// Counts one update.
 #[inline(always)]
-pub(crate) fn update(tally: *mut Tally, ret: i64) {
-    // SAFETY: `tally` is a map value and the masked index is within the array.
-    unsafe {
-        let errnos = (&raw mut (*tally).updates).cast::<u64>();
-        *errnos.add(-ret as usize & (ERRNOS - 1)) += 1;
-    }
-}
-
-/// Counts one delete that removed something.
-#[inline(always)]
-pub(crate) fn delete(tally: *mut Tally) {
-    // SAFETY: `tally` is a map value.
-    unsafe { (*tally).deletes += 1 };
+pub(crate) fn update(tally: &mut Tally, ret: i64) {
+    tally.updates[-ret as usize & (ERRNOS - 1)] += 1;
 }
 
 /// Adds the time that a run of `loops` updates took.
 #[inline(always)]
-pub(crate) fn time(tally: *mut Tally, loops: u64, ns: u64) {
-    // SAFETY: `tally` is a map value.
-    unsafe {
-        (*tally).ns += ns;
-        if loops >= 100 {
-            let per_1000 = ns * 1000 / loops;
-            if (*tally).best_ns_per_1000 == 0 || per_1000 < (*tally).best_ns_per_1000 {
-                (*tally).best_ns_per_1000 = per_1000;
-            }
-        }
+pub(crate) fn time(tally: &mut Tally, loops: u64, ns: u64) {
+    tally.ns += ns;
+    if loops < 100 {
+        return;
+    }
+    let per_1000 = ns * 1000 / loops;
+    if tally.best_ns_per_1000 == 0 || per_1000 < tally.best_ns_per_1000 {
+        tally.best_ns_per_1000 = per_1000;
     }
 }
