@@ -95,15 +95,23 @@ pub fn build_binaries(profile: Profile) -> Result<Binaries> {
 /// Builds the integration suite that runs inside guests, and returns the file.
 ///
 /// # Errors
-/// A compiler refuses, or the package has no test target `guest`.
+/// As [`build_test`].
 pub fn build_guest_suite(profile: Profile) -> Result<PathBuf> {
+    build_test("guest", profile)
+}
+
+/// Builds a test target of the daemon that runs inside guests, and returns the file.
+///
+/// # Errors
+/// A compiler refuses, or the package has no such test target.
+pub fn build_test(name: &str, profile: Profile) -> Result<PathBuf> {
     let mut build = static_cargo("test", profile)?;
     build.args([
         "--quiet",
         "--package",
         "mapstorm",
         "--test",
-        "guest",
+        name,
         "--no-run",
     ]);
     build
@@ -112,10 +120,14 @@ pub fn build_guest_suite(profile: Profile) -> Result<PathBuf> {
         .stderr(Stdio::inherit());
     let output = build.output().context("cannot start cargo")?;
     if !output.status.success() {
-        bail!("the guest suite cannot be built: {}", process::line(&build));
+        bail!(
+            "the test target `{name}` cannot be built: {}",
+            process::line(&build)
+        );
     }
     let messages = String::from_utf8_lossy(&output.stdout);
-    executable_of(&messages, "guest").context("cargo built the guest suite but named no file")
+    executable_of(&messages, name)
+        .with_context(|| format!("cargo built the test target `{name}` but named no file"))
 }
 
 /// `cargo xtask build`: builds, and prints where things are.

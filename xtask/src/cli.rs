@@ -31,6 +31,37 @@ pub enum Command {
     Demo(Demo),
     /// Run every check, and the guest suite on every kernel
     Test(Test),
+    /// Measure what mapstorm costs
+    Bench(Bench),
+}
+
+/// `bench`.
+#[derive(Debug, Args)]
+pub struct Bench {
+    /// What to measure.
+    #[command(subcommand)]
+    pub what: BenchKind,
+}
+
+/// What `bench` can measure.
+#[derive(Debug, Subcommand)]
+pub enum BenchKind {
+    /// Instructions per update, without and with the daemon, in guests whose clock counts them
+    #[command(after_help = "Examples:
+  cargo xtask bench overhead
+  cargo xtask bench overhead --kernel 5.10 --kernel 7.3 --json")]
+    Overhead(BenchOverhead),
+}
+
+/// `bench overhead`.
+#[derive(Debug, Args)]
+pub struct BenchOverhead {
+    /// Kernels to measure on, as `kernels list` shows them; may be repeated
+    #[arg(long, value_name = "NAME", default_values = [DEFAULT])]
+    pub kernel: Vec<String>,
+    /// One line of JSON per measurement in place of the table
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `build`.

@@ -1,6 +1,7 @@
 //! The rooms of `cargo xtask`, shared by its program and by the two programs that run in guests.
 
 pub mod artifacts;
+pub mod bench;
 pub mod cli;
 pub mod demo;
 pub mod interrupt;

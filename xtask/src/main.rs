@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 use xtask::artifacts::{self, Profile};
-use xtask::cli::{Cli, Command, KernelsAction};
-use xtask::{demo, kernels, setup, test, vm};
+use xtask::cli::{BenchKind, Cli, Command, KernelsAction};
+use xtask::{bench, demo, kernels, setup, test, vm};
 
 /// Exit status for a command line that makes no sense (EX_USAGE of sysexits.h).
 const USAGE: u8 = 64;
@@ -44,5 +44,8 @@ fn run(command: Command) -> anyhow::Result<u8> {
         Command::Vm(arguments) => vm::command::run(arguments),
         Command::Test(arguments) => test::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
+        Command::Bench(bench) => match bench.what {
+            BenchKind::Overhead(arguments) => bench::overhead::run(&arguments).map(|()| 0),
+        },
     }
 }
