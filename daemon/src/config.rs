@@ -37,7 +37,7 @@ pub struct ServeConfig {
     pub listen: Vec<SocketAddr>,
     /// Length of a sample window, within [`SAMPLE_INTERVALS`](Self::SAMPLE_INTERVALS).
     pub sample_interval: Duration,
-    /// Probes without which it must not start, by name.
+    /// Probes and signals without which it must not start, by [name](crate::plan::names).
     pub require: Vec<String>,
     /// When a storm opens and closes.
     pub thresholds: Thresholds,

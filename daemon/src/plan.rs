@@ -3,6 +3,8 @@
 //! Nothing here touches the kernel. What the plan hopes for is tried by the kernel room, each probe
 //! on its own, and a later alternative is used when an earlier one is refused.
 
+use std::collections::BTreeSet;
+
 use crate::probes::{Mechanism, Refusal};
 
 /// What the plan needs to know of the kernel's functions.
@@ -81,7 +83,7 @@ macro_rules! pair {
 /// an operation that runs through both would be counted twice.
 const SIGNALS: &[(&str, &str, &[Candidate])] = &[
     (
-        "update",
+        UPDATE,
         "updates of hash and hash_of_maps maps",
         &[Candidate {
             hook: "htab_map_update_elem",
@@ -91,7 +93,7 @@ const SIGNALS: &[(&str, &str, &[Candidate])] = &[
         }],
     ),
     (
-        "update",
+        UPDATE,
         "updates of percpu_hash maps",
         &[
             Candidate {
@@ -110,7 +112,7 @@ const SIGNALS: &[(&str, &str, &[Candidate])] = &[
         ],
     ),
     (
-        "update",
+        UPDATE,
         "updates of lru_hash maps",
         &[Candidate {
             hook: "htab_lru_map_update_elem",
@@ -120,7 +122,7 @@ const SIGNALS: &[(&str, &str, &[Candidate])] = &[
         }],
     ),
     (
-        "update",
+        UPDATE,
         "updates of lru_percpu_hash maps",
         &[Candidate {
             hook: "__htab_lru_percpu_map_update_elem",
@@ -134,21 +136,21 @@ const SIGNALS: &[(&str, &str, &[Candidate])] = &[
         "freelist pops of preallocated hash and percpu_hash maps",
         &[
             Candidate {
-                hook: "__pcpu_freelist_pop",
+                hook: POP_HOOK,
                 parameters: 1,
                 probes: pair!("pop_in", "pop_out"),
                 equivalent: true,
             },
             // `percpu_freelist.o` is built without ftrace since 6.13 (commit c83508da5620).
             Candidate {
-                hook: "alloc_htab_elem",
+                hook: ALLOC_HOOK,
                 parameters: 8,
                 probes: pair!("alloc_in", "alloc_out"),
                 equivalent: false,
             },
             // 7.3 has a ninth parameter, `map_flags`.
             Candidate {
-                hook: "alloc_htab_elem",
+                hook: ALLOC_HOOK,
                 parameters: 9,
                 probes: pair!("alloc_in", "alloc_flags_out"),
                 equivalent: false,
@@ -156,7 +158,7 @@ const SIGNALS: &[(&str, &str, &[Candidate])] = &[
         ],
     ),
     (
-        "maps",
+        MAPS,
         "every map on the host, touched or not",
         &[Candidate {
             hook: "bpf_iter_bpf_map",
@@ -170,8 +172,38 @@ const SIGNALS: &[(&str, &str, &[Candidate])] = &[
     ),
 ];
 
+/// Name of the signal that watches updates.
+pub const UPDATE: &str = "update";
 /// Name of the signal that watches freelist pops.
 pub const POP: &str = "pop";
+/// Name of the signal that lists maps.
+pub const MAPS: &str = "maps";
+/// Where a pop itself is seen.
+pub const POP_HOOK: &str = "__pcpu_freelist_pop";
+/// Where a pop is seen from around it.
+pub const ALLOC_HOOK: &str = "alloc_htab_elem";
+
+/// Every name by which a signal or a probe can be asked for, signals first.
+pub fn names() -> Vec<&'static str> {
+    let probes = SIGNALS.iter().flat_map(|(_, _, candidates)| *candidates);
+    let probes = probes
+        .flat_map(|candidate| candidate.probes)
+        .map(|p| p.name);
+    let mut names = vec![UPDATE, POP, MAPS];
+    for name in probes {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// Every kernel function that a plan may name, each once.
+pub fn hooks() -> Vec<&'static str> {
+    let candidates = SIGNALS.iter().flat_map(|(_, _, candidates)| *candidates);
+    let hooks: BTreeSet<_> = candidates.map(|candidate| candidate.hook).collect();
+    hooks.into_iter().collect()
+}
 
 /// What runs on maps and is watched by nobody here, and why; `doctor` prints it.
 pub const UNWATCHED: &[(&str, &str)] = &[
@@ -268,117 +300,4 @@ fn refusal(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Functions by name and number of parameters.
-    struct Has(&'static [(&'static str, usize)]);
-
-    impl KernelFunctions for Has {
-        fn parameters(&self, function: &str) -> Option<usize> {
-            self.0
-                .iter()
-                .find(|(name, _)| *name == function)
-                .map(|(_, count)| *count)
-        }
-    }
-
-    /// What 5.10 to 6.12 have; 6.16 and newer have the other form of per-CPU updates.
-    const OLD: Has = Has(&[
-        ("htab_map_update_elem", 4),
-        ("__htab_percpu_map_update_elem", 5),
-        ("htab_lru_map_update_elem", 4),
-        ("__htab_lru_percpu_map_update_elem", 5),
-        ("__pcpu_freelist_pop", 1),
-        ("alloc_htab_elem", 8),
-        ("bpf_iter_bpf_map", 2),
-    ]);
-    const NEW: Has = Has(&[
-        ("htab_map_update_elem", 4),
-        ("htab_map_update_elem_in_place", 6),
-        ("htab_lru_map_update_elem", 4),
-        ("__htab_lru_percpu_map_update_elem", 5),
-        ("alloc_htab_elem", 9),
-        ("bpf_iter_bpf_map", 2),
-    ]);
-
-    fn of<'a>(plan: &'a Plan, what: &str) -> &'a [Alternative] {
-        let signal = plan
-            .signals
-            .iter()
-            .find(|signal| signal.what.contains(what));
-        &signal.expect("the signal is in the plan").alternatives
-    }
-
-    #[test]
-    fn a_function_that_another_replaces_is_not_missed() {
-        for (kernel, hook) in [
-            (&OLD, "__htab_percpu_map_update_elem"),
-            (&NEW, "htab_map_update_elem_in_place"),
-        ] {
-            let plan = plan(Ok(kernel));
-            let hooks: Vec<_> = of(&plan, " percpu_hash").iter().map(|a| a.hook).collect();
-            assert_eq!(hooks[0], hook);
-            assert!(
-                of(&plan, "updates of percpu_hash")
-                    .iter()
-                    .all(|a| a.refusal.is_none())
-            );
-        }
-    }
-
-    #[test]
-    fn a_lesser_replacement_leaves_what_it_replaces_in_the_plan() {
-        let plan = plan(Ok(&NEW));
-        let pop = of(&plan, "pops");
-        assert_eq!(pop[0].refusal.as_ref().map(|r| r.reason), Some("no_symbol"));
-        assert_eq!(
-            (pop.len(), &pop[1].refusal),
-            (2, &None),
-            "the form with nine parameters"
-        );
-    }
-
-    #[test]
-    fn a_signature_nobody_knows_is_refused_by_its_number_of_parameters() {
-        let plan = plan(Ok(&Has(&[("htab_map_update_elem", 5)])));
-        let refusal = of(&plan, "hash and hash_of_maps")[0]
-            .refusal
-            .as_ref()
-            .expect("refused");
-        assert_eq!(refusal.reason, "signature");
-        assert!(
-            refusal.detail.contains("5 parameters"),
-            "{}",
-            refusal.detail
-        );
-    }
-
-    #[test]
-    fn without_btf_everything_typed_is_refused_with_its_reason() {
-        let no_btf = Refusal {
-            reason: "no_btf",
-            detail: "d".into(),
-            remedy: "r".into(),
-        };
-        let plan = plan(Err(&no_btf));
-        assert!(plan.signals.iter().all(|signal| {
-            signal
-                .alternatives
-                .iter()
-                .all(|a| a.refusal == Some(no_btf.clone()))
-        }));
-    }
-
-    #[test]
-    fn exits_are_attached_before_entries() {
-        for (_, _, candidates) in SIGNALS {
-            for candidate in *candidates {
-                if let [first, second] = candidate.probes {
-                    assert_eq!(first.mechanism, Mechanism::Fexit, "{}", candidate.hook);
-                    assert_eq!(second.mechanism, Mechanism::Fentry, "{}", candidate.hook);
-                }
-            }
-        }
-    }
-}
+mod tests;

@@ -85,7 +85,7 @@ Examples:
 Examples:
   mapstorm serve --web.listen-address '[::]:10061'
   mapstorm serve --sample-interval 100ms --storm-full-rejects-per-second 200
-  MAPSTORM_LOG_FORMAT=json mapstorm serve --require update_enter"
+  MAPSTORM_LOG_FORMAT=json mapstorm serve --require pop"
 )]
 pub(super) struct ServeArgs {
     /// Address and port to listen on; may be given several times.
@@ -98,14 +98,15 @@ pub(super) struct ServeArgs {
     #[arg(default_value = values::time_text(ServeConfig::default().sample_interval))]
     #[arg(value_parser = values::sample_interval)]
     pub(super) sample_interval: Duration,
-    /// Refuse to start when this probe cannot be attached; may be given several times. `mapstorm
-    /// doctor` lists the names.
+    /// Refuse to start when this probe, or all of this signal (update, pop or maps), cannot be had;
+    /// may be given several times. `mapstorm doctor` lists the names.
     #[arg(
         long,
         env = "MAPSTORM_REQUIRE",
         value_name = "PROBE",
         value_delimiter = ','
     )]
+    #[arg(value_parser = values::probe(), hide_possible_values = true)]
     pub(super) require: Vec<String>,
     /// Kernel memory for the probes' tables on each possible CPU, 16KiB to 64MiB.
     #[arg(long, env = "MAPSTORM_PROBE_MEMORY", value_name = "SIZE")]

@@ -99,6 +99,10 @@ fn what_makes_no_sense_is_status_64_and_names_the_flag_and_the_way_out() {
         ),
         ("serve --storm-open-windows 0", "0 is not in 1..=1000"),
         (
+            "serve --require popp",
+            "[possible values: update, pop, maps, htab_update_out, htab_update_in,",
+        ),
+        (
             "serve --probe-memory 5parsecs",
             "one looks like 512KiB or 2MiB",
         ),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use crate::{build_info::BuildInfo, config::ServeConfig, facts::CpuList};
+use crate::{build_info::BuildInfo, config::ServeConfig, facts::CpuList, plan};
 
 /// The text of `--version`.
 pub(super) fn version() -> String {
@@ -41,6 +41,11 @@ pub(super) fn choice<T: Copy + Send + Sync + 'static>(
         let value = all.iter().find(|&&value| label(value) == word);
         value.copied().ok_or("no such word")
     })
+}
+
+/// The name of a signal or a probe.
+pub(super) fn probe() -> impl TypedValueParser<Value = String> {
+    PossibleValuesParser::new(plan::names())
 }
 
 /// A time within the limits of a sample window.
