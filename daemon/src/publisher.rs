@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 use crate::{
     identity::MapId,
-    snapshot::{MapStats, Snapshot},
+    snapshot::Snapshot,
     storm::{self, Detector, StormEvent},
     view::{Phase, View, Views},
 };
@@ -86,7 +86,7 @@ impl Activity {
         self.maps.retain(|id, _| snapshot.maps.contains_key(id));
         let mut idle = BTreeSet::new();
         for (&id, map) in &snapshot.maps {
-            let events = events(map);
+            let events = map.events();
             let window = now;
             let pulse = self.maps.entry(id).or_insert(Pulse { events, window });
             if pulse.events != events {
@@ -99,11 +99,6 @@ impl Activity {
     }
 }
 
-fn events(map: &MapStats) -> u64 {
-    let pops = map.pops.as_ref().map_or(0, |pops| pops.ok() + pops.empty());
-    map.update.outcomes.iter().sum::<u64>() + pops
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::SystemTime;
@@ -112,8 +107,12 @@ mod tests {
 
     use super::*;
     use crate::{
-        build_info::BuildInfo, facts::FreelistGeneration, identity::MapType, snapshot::OpStats,
-        storm::Thresholds, view::Host,
+        build_info::BuildInfo,
+        facts::FreelistGeneration,
+        identity::MapType,
+        snapshot::{MapStats, OpStats},
+        storm::Thresholds,
+        view::Host,
     };
 
     fn snapshot(window: u64, refused: u64) -> Snapshot {
@@ -128,7 +127,7 @@ mod tests {
             max_entries: 10,
             flags: 0,
             entries: None,
-            update,
+            update: Some(update),
             pops: None,
         };
         Snapshot {

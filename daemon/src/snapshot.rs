@@ -9,7 +9,6 @@ use std::{
 use mapstorm_abi::{
     Lost, Outcome,
     bucket::{BOUNDS_NS, BUCKETS},
-    slot::{POP_EMPTY, POP_OK},
 };
 
 use crate::identity::{MapId, MapType};
@@ -23,7 +22,8 @@ pub struct Snapshot {
     pub taken: Option<SystemTime>,
     /// Time since the previous sample, monotonic; zero for the first.
     pub elapsed: Duration,
-    /// Every map the probes have seen, by id.
+    /// Every map of the host's inventory or seen by a probe, by id; see [`Fold`](crate::fold::Fold)
+    /// for how long one that is gone stays.
     pub maps: BTreeMap<MapId, MapStats>,
     /// Freelist pops by the CPU they ran on, where pops are timed.
     pub cpu_pops: BTreeMap<u32, Durations>,
@@ -46,8 +46,9 @@ pub struct MapStats {
     pub flags: u32,
     /// Elements in the map now, where the plan can tell; `None` is "unknown", never a guess.
     pub entries: Option<u64>,
-    /// Updates, when any was seen.
-    pub update: OpStats,
+    /// Updates; `None` while no probe has seen one, be it that there was none or that none can be
+    /// seen: nothing is published then, not even a zero.
+    pub update: Option<OpStats>,
     /// Freelist pops, where the plan can see them (directly or through `alloc_htab_elem`).
     pub pops: Option<PopStats>,
 }
@@ -58,6 +59,30 @@ impl MapStats {
     pub fn fill(&self) -> Option<f64> {
         let entries = self.entries.filter(|_| self.max_entries > 0)?;
         Some((entries as f64 / f64::from(self.max_entries)).min(1.0))
+    }
+
+    /// Finished updates by [`Outcome`]; empty where none was seen.
+    pub fn update_outcomes(&self) -> &[u64] {
+        self.update.as_ref().map_or(&[], |update| &update.outcomes)
+    }
+
+    /// Updates refused because the map was exhausted, by CPU; empty where none was.
+    pub fn exhausted_by_cpu(&self) -> &[u64] {
+        let update = self.update.as_ref();
+        update.map_or(&[], |update| &update.exhausted_by_cpu)
+    }
+
+    /// Finished updates with this outcome; 0 where none was seen.
+    pub fn updates(&self, outcome: Outcome) -> u64 {
+        let update = self.update.as_ref();
+        update.map_or(0, |update| update.count(outcome))
+    }
+
+    /// All that was counted on the map: it moves while the map is in use.
+    pub fn events(&self) -> u64 {
+        let pops = self.pops.as_ref();
+        let pops = pops.map_or(0, |pops| pops.ok.unwrap_or(0) + pops.empty);
+        self.update_outcomes().iter().sum::<u64>() + pops
     }
 }
 
@@ -82,24 +107,15 @@ impl OpStats {
 /// Freelist pops of one map.
 #[derive(Clone, Debug, Default)]
 pub struct PopStats {
-    /// Pops that returned an element ([`POP_OK`]) and those that found none ([`POP_EMPTY`]).
-    pub counts: [u64; 2],
+    /// Pops that returned an element; `None` where only the empty ones can be told, from refused
+    /// updates.
+    pub ok: Option<u64>,
+    /// Pops that found every list empty.
+    pub empty: u64,
     /// How long they took, where pops themselves are timed (6.12 and older).
     pub durations: Option<Durations>,
     /// How long `alloc_htab_elem` took, where only that can be hooked (6.13 and newer); not a pop.
     pub alloc: Option<Durations>,
-}
-
-impl PopStats {
-    /// Pops that returned an element.
-    pub fn ok(&self) -> u64 {
-        self.counts[POP_OK]
-    }
-
-    /// Pops that found every list empty.
-    pub fn empty(&self) -> u64 {
-        self.counts[POP_EMPTY]
-    }
 }
 
 /// Durations in the buckets of [`mapstorm_abi::bucket`]. The count is derived, never stored.

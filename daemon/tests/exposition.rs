@@ -10,7 +10,7 @@ mod text_format;
 
 use std::{sync::Arc, time::SystemTime};
 
-use by_hand::{FULL, idle_map, process, storm, view};
+use by_hand::{FULL, IDLE, idle_map, process, storm, view};
 use mapstorm::{
     identity::printable_name,
     metrics::{Exposition, MAX_SERIES},
@@ -155,4 +155,29 @@ fn a_closed_storm_tells_its_end_in_json() {
     assert_eq!(json["map_type"], "hash");
     assert_eq!(json["closed"]["end"], "calm");
     assert_eq!(json["closed"]["time"], "1970-01-01T00:00:00.000Z");
+}
+
+#[test]
+fn a_map_that_nobody_touched_has_no_counter_and_derived_pops_no_ok() {
+    let mut quiet = view();
+    let mut snapshot = Snapshot::clone(&quiet.snapshot);
+    let map = snapshot.maps.get_mut(&IDLE).unwrap();
+    map.update = None;
+    let pops = snapshot.maps.get_mut(&FULL).unwrap().pops.as_mut();
+    pops.unwrap().ok = None;
+    quiet.snapshot = Arc::new(snapshot);
+    let families = text_format::parse(&scrape(quiet, MAX_SERIES)).unwrap();
+    let of = |family: &str, id: u32| {
+        let samples = families[family].samples.iter();
+        let id = id.to_string();
+        samples.filter(|s| s.labels["map_id"] == id).count()
+    };
+    assert_eq!(of("mapstorm_map_info", IDLE), 1);
+    assert_eq!(of("mapstorm_map_max_entries", IDLE), 1);
+    assert_eq!(of("mapstorm_operations_total", IDLE), 0);
+    assert_eq!(of("mapstorm_operations_total", FULL), 9);
+    let [pops] = &families["mapstorm_freelist_pops_total"].samples[..] else {
+        panic!("the empty ones only");
+    };
+    assert_eq!((&*pops.labels["outcome"], pops.value), ("empty", 3000.0));
 }

@@ -63,7 +63,7 @@ families! {
     STORMS = COUNTER "mapstorm_storms_total" ["kind"],
         "Storms that have opened on this host.";
     MAP_INFO = GAUGE "mapstorm_map_info" ["map_id", "map_name", "map_type", "flags"],
-        "Always 1; a map that the probes have seen, and its creation flags.";
+        "Always 1; a map on this host, or one seen by a probe, and its creation flags.";
     MAP_ENTRIES = GAUGE "mapstorm_map_entries" ["map_id", "map_name", "map_type"],
         "Elements in the map; absent where the kernel does not tell.";
     MAP_MAX_ENTRIES = GAUGE "mapstorm_map_max_entries" ["map_id", "map_name", "map_type"],
@@ -75,7 +75,7 @@ families! {
     OPERATION_DURATION = HISTOGRAM "mapstorm_operation_duration_seconds" ["map_id", "map_name", "map_type", "op"],
         "How long operations on the map took.";
     POPS = COUNTER "mapstorm_freelist_pops_total" ["map_id", "map_name", "map_type", "outcome"],
-        "Pops from the map's free list that returned an element (ok) or found none (empty).";
+        "Pops from the map's free list that returned an element (ok; absent where none can be told) or found none (empty).";
     POP_DURATION = HISTOGRAM "mapstorm_freelist_pop_duration_seconds" ["map_id", "map_name", "map_type"],
         "How long pops from the map's free list took; absent where the kernel lets no one time them.";
     STORM_ACTIVE = GAUGE "mapstorm_storm_active" ["map_id", "map_name", "map_type", "kind"],

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     identity::MapId,
-    snapshot::{MapStats, PopStats},
+    snapshot::{MapStats, OpStats, PopStats},
     view::View,
 };
 
@@ -36,7 +36,7 @@ fn one(view: &View, id: MapId, map: &MapStats) -> MapRows {
     facts.extend(storms);
     MapRows {
         rank,
-        events: map.update.outcomes.iter().sum(),
+        events: map.update_outcomes().iter().sum(),
         facts,
         counts: counts(map, labels),
         durations: durations(map, labels),
@@ -63,18 +63,25 @@ fn facts(map: &MapStats, labels: [&str; 3]) -> Vec<Row> {
     rows
 }
 
-/// Operations and pops by outcome: all outcomes together, so that `increase()` sees a first event.
+/// Operations and pops by outcome: all that can be seen together, so that `increase()` sees a first
+/// event; none of an operation that was never seen.
 fn counts(map: &MapStats, labels: [&str; 3]) -> Vec<Row> {
     let [id, name, kind] = labels;
     let update = Op::Update.label();
-    let operations = Outcome::ALL.into_iter().map(|outcome| {
-        let labels = [id, name, kind, update, outcome.label()];
-        Row::count(&family::OPERATIONS, &labels, map.update.count(outcome))
-    });
-    let pops = |pops: &PopStats| {
-        [("ok", pops.ok()), ("empty", pops.empty())]
-            .map(|(outcome, n)| Row::count(&family::POPS, &[id, name, kind, outcome], n))
+    let operations = |stats: &OpStats| {
+        Outcome::ALL.map(|outcome| {
+            let labels = [id, name, kind, update, outcome.label()];
+            Row::count(&family::OPERATIONS, &labels, stats.count(outcome))
+        })
     };
+    let pops = |pops: &PopStats| {
+        let outcomes = [("ok", pops.ok), ("empty", Some(pops.empty))];
+        outcomes.into_iter().filter_map(|(outcome, n)| {
+            let labels = [id, name, kind, outcome];
+            Some(Row::count(&family::POPS, &labels, n?))
+        })
+    };
+    let operations = map.update.iter().flat_map(operations);
     operations.chain(map.pops.iter().flat_map(pops)).collect()
 }
 
@@ -82,8 +89,12 @@ fn counts(map: &MapStats, labels: [&str; 3]) -> Vec<Row> {
 fn durations(map: &MapStats, labels: [&str; 3]) -> Vec<Row> {
     let [id, name, kind] = labels;
     let pops = map.pops.as_ref();
+    let update = map.update.as_ref();
     let operations = [
-        (Op::Update.label(), map.update.durations.as_ref()),
+        (
+            Op::Update.label(),
+            update.and_then(|update| update.durations.as_ref()),
+        ),
         (OP_ALLOC, pops.and_then(|pops| pops.alloc.as_ref())),
     ];
     let operations = operations.into_iter().filter_map(|(op, durations)| {

@@ -36,17 +36,15 @@ impl<'a> Change<'a> {
 
     /// Updates that ended with `outcome` in the window.
     pub fn updates(&self, outcome: Outcome) -> u64 {
-        let before = self.before.map_or(0, |before| before.update.count(outcome));
-        self.map.update.count(outcome).saturating_sub(before)
+        let before = self.before.map_or(0, |before| before.updates(outcome));
+        self.map.updates(outcome).saturating_sub(before)
     }
 
     /// CPUs on which updates were refused by exhaustion in the window.
     pub fn exhausted_cpus(&self) -> u32 {
-        let before = self
-            .before
-            .map_or(&[][..], |before| &before.update.exhausted_by_cpu);
+        let before = self.before.map_or(&[][..], MapStats::exhausted_by_cpu);
         let grown = |(cpu, &now): (usize, &u64)| now > before.get(cpu).copied().unwrap_or(0);
-        let cpus = self.map.update.exhausted_by_cpu.iter().enumerate();
+        let cpus = self.map.exhausted_by_cpu().iter().enumerate();
         cpus.filter(|&cpu| grown(cpu)).count() as u32
     }
 
@@ -65,11 +63,8 @@ pub(super) fn is_same(before: &MapStats, now: &MapStats) -> bool {
     };
     identity(before) == identity(now)
         && before.name == now.name
-        && grew(&before.update.outcomes, &now.update.outcomes)
-        && grew(
-            &before.update.exhausted_by_cpu,
-            &now.update.exhausted_by_cpu,
-        )
+        && grew(before.update_outcomes(), now.update_outcomes())
+        && grew(before.exhausted_by_cpu(), now.exhausted_by_cpu())
 }
 
 #[cfg(test)]
@@ -90,7 +85,7 @@ pub(super) mod tests {
             max_entries: 1000,
             flags: 0,
             entries,
-            update,
+            update: Some(update),
             pops: None,
         }
     }

@@ -112,8 +112,9 @@ fn a_half_full_map_that_churns_never_opens_one() {
     for window in 1..200 {
         let mut current = snapshot(window, WINDOW, &[(7, &[], Some(500))]);
         let stats = current.maps.get_mut(&7).unwrap();
-        stats.update.outcomes[Outcome::Ok as usize] = window * 1_000_000;
-        stats.update.outcomes[Outcome::Eexist as usize] = window * 1_000_000;
+        let update = stats.update.as_mut().unwrap();
+        update.outcomes[Outcome::Ok as usize] = window * 1_000_000;
+        update.outcomes[Outcome::Eexist as usize] = window * 1_000_000;
         assert!(detector.observe(&previous, &current).is_empty());
         previous = current;
     }

@@ -109,7 +109,7 @@ fn judge(
 ) -> Vec<MapId> {
     let refused = |snapshot: &Snapshot, id| {
         let map = snapshot.maps.get(&id);
-        map.map(|map| map.update.count(Outcome::E2big))
+        map.map(|map| map.updates(Outcome::E2big))
     };
     let mut gone = Vec::new();
     for (&id, oracle) in &mut *oracles {
@@ -119,7 +119,7 @@ fn judge(
         }
     }
     for (&id, map) in current.maps.iter().filter(|_| !current.elapsed.is_zero()) {
-        let now = map.update.count(Outcome::E2big);
+        let now = map.updates(Outcome::E2big);
         let before = refused(previous, id).filter(|&before| before <= now);
         let n = now - before.unwrap_or(0);
         let fill = map.entries.unwrap_or(1000);

@@ -45,9 +45,10 @@ fn full_map() -> MapStats {
         max_entries: 1000,
         flags: 0,
         entries: Some(1000),
-        update,
+        update: Some(update),
         pops: Some(PopStats {
-            counts: [1000, 3000],
+            ok: Some(1000),
+            empty: 3000,
             durations: Some(durations(&[59, 60, 500])),
             alloc: None,
         }),
@@ -62,7 +63,7 @@ pub(crate) fn idle_map() -> MapStats {
         max_entries: 64,
         flags: 2,
         entries: None,
-        update: OpStats::default(),
+        update: Some(OpStats::default()),
         pops: None,
     }
 }
