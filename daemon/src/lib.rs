@@ -16,6 +16,7 @@ pub mod logging;
 pub mod metrics;
 pub mod plan;
 pub mod pops;
+pub mod preflight;
 pub mod probes;
 pub mod publisher;
 pub mod snapshot;

@@ -1,10 +1,10 @@
 //! Turns the kernel's answer to a load or an attach into a reason, words and a remedy.
 
-use std::{error::Error, io};
+use std::io;
 
 use aya::programs::ProgramError;
 
-use super::error::{chain, errno};
+use super::error::{KernelError, chain, errno};
 use crate::probes::{Mechanism, Refusal};
 
 /// `ENOTSUPP`: internal to the kernel and without a name in libc, yet it reaches user space.
@@ -99,14 +99,34 @@ fn verifier_tail(error: &ProgramError) -> Option<String> {
     (!tail.is_empty()).then_some(tail)
 }
 
-/// Is any cause of the error a lack of BTF?
-pub(super) fn no_btf(error: &(dyn Error + 'static)) -> Refusal {
-    Refusal {
-        reason: "no_btf",
-        detail: format!("the kernel's BTF cannot be read: {}", chain(error)),
-        remedy: "run a kernel built with CONFIG_DEBUG_INFO_BTF, and let the process read \
-                 /sys/kernel/btf/vmlinux"
-            .into(),
+impl KernelError {
+    /// The refusal of the whole object, which stands for every program in it; `None` for an error
+    /// that is not the kernel's.
+    pub fn refusal(&self, privileged: bool) -> Option<Refusal> {
+        let Self::Load { object, source, .. } = self else {
+            return None;
+        };
+        let code = errno(source.as_ref());
+        let (reason, remedy) = match code {
+            Some(libc::EPERM) if privileged => (
+                "eperm",
+                "something refuses bpf(2) to a privileged process: RLIMIT_MEMLOCK before 5.11 \
+                 (LimitMEMLOCK=infinity in the service unit), a container's seccomp filter, or a \
+                 security module",
+            ),
+            Some(libc::EPERM | libc::ENOMEM) => classify(Stage::Load, code, privileged),
+            Some(libc::ENOSYS) => ("no_bpf", "run a kernel built with CONFIG_BPF_SYSCALL"),
+            _ => classify(Stage::Load, None, privileged),
+        };
+        let words = code.map_or_else(
+            || chain(source.as_ref()),
+            |code| io::Error::from_raw_os_error(code).to_string(),
+        );
+        Some(Refusal {
+            reason,
+            detail: format!("create the maps of the BPF object `{object}`: {words}"),
+            remedy: remedy.into(),
+        })
     }
 }
 
@@ -150,6 +170,30 @@ mod tests {
             "capability"
         );
         assert_eq!(classify(Stage::Load, Some(libc::EPERM), true).0, "eperm");
+    }
+
+    #[test]
+    fn o02_an_object_that_is_refused_names_the_capability_that_is_missing() {
+        let error = |code| KernelError::Load {
+            object: "probes",
+            source: Box::new(aya::EbpfError::FileError {
+                path: "x".into(),
+                error: io::Error::from_raw_os_error(code),
+            }),
+            remedy: "",
+        };
+        for (code, privileged, reason, words) in [
+            (libc::EPERM, false, "capability", "CAP_BPF and CAP_PERFMON"),
+            (libc::EPERM, true, "eperm", "seccomp"),
+            (libc::ENOMEM, true, "enomem", "--probe-memory"),
+            (libc::ENOSYS, true, "no_bpf", "CONFIG_BPF_SYSCALL"),
+            (libc::EINVAL, true, "other", "report"),
+        ] {
+            let refusal = error(code).refusal(privileged).unwrap();
+            assert_eq!(refusal.reason, reason);
+            assert!(refusal.remedy.contains(words), "{refusal:?}");
+        }
+        assert_eq!(KernelError::Stub("probes").refusal(true), None);
     }
 
     #[test]

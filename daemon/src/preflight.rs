@@ -1,0 +1,206 @@
+//! From facts to probes: what the plan needs of this host, and the one attempt to attach it all.
+
+use crate::{
+    facts::{
+        self, Capability, FactError, Facts, Kernel, Lockdown,
+        privilege::memlock::{self, Memlock},
+    },
+    kernel::{Attached, Btf, Geometry, KernelError, Loaded, Parameters},
+    plan::{self, KernelFunctions, Plan},
+    pops,
+    probes::{ProbeStatus, Refusal},
+};
+
+/// Why nothing could even be tried.
+#[derive(Debug, thiserror::Error)]
+pub enum PreflightError {
+    /// The tables cannot be sized.
+    #[error("the probes' tables have a part for each possible CPU, and nobody tells how many: {0}")]
+    Cpus(FactError),
+    /// The attempt failed for a reason that is not the kernel's.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+}
+
+/// A host that was looked at, and the plan for it.
+pub struct Preflight {
+    /// What was found.
+    pub facts: Facts,
+    /// What is to be tried.
+    pub plan: Plan,
+    parameters: Parameters,
+    btf: Option<Btf>,
+}
+
+/// What became of the plan.
+pub struct Attempt {
+    /// Every probe, attached or not and why; derived signals at the end.
+    pub statuses: Vec<ProbeStatus>,
+    /// The probes on their hooks; `None` when the kernel refused all of them at once.
+    pub attached: Option<Attached>,
+}
+
+impl Attempt {
+    /// Can anything be seen?
+    pub fn observable(&self) -> bool {
+        self.statuses.iter().any(ProbeStatus::attached)
+    }
+}
+
+impl KernelFunctions for facts::Btf {
+    fn parameters(&self, function: &str) -> Option<usize> {
+        self.function_params(function)
+    }
+}
+
+impl Preflight {
+    /// Makes the plan for a host of these `facts`, with tables of `probe_memory` bytes per possible
+    /// CPU.
+    ///
+    /// # Errors
+    /// When the tables cannot be sized.
+    pub fn new(facts: Facts, probe_memory: usize) -> Result<Self, PreflightError> {
+        let cpus = match facts.cpus {
+            Ok(ref cpus) => cpus.possible.table_len(),
+            Err(error) => return Err(PreflightError::Cpus(error)),
+        };
+        let (plan, btf) = match types(&facts) {
+            Ok((functions, btf)) => (plan::plan(Ok(functions)), Some(btf)),
+            Err(refusal) => (plan::plan(Err(&refusal)), None),
+        };
+        let offsets = facts.offsets.as_ref();
+        let parameters = Parameters {
+            geometry: Geometry::within(probe_memory, cpus),
+            offsets: offsets.map_or_else(|_| Vec::new(), |offsets| offsets.globals().into()),
+            self_nesting: facts.kernel.self_nesting,
+            privileged: privileged(&facts),
+        };
+        Ok(Self {
+            facts,
+            plan,
+            parameters,
+            btf,
+        })
+    }
+
+    /// Loads the probes and tries the plan. They look away until they are armed.
+    ///
+    /// # Errors
+    /// When the build or this program is at fault; what the kernel refuses is in the statuses.
+    pub fn attach(&self) -> Result<Attempt, PreflightError> {
+        raise_memlock(&self.facts.kernel);
+        let attached = match Loaded::load(&self.parameters) {
+            Ok(loaded) => Ok(loaded.attach(&self.plan, self.btf.as_ref())),
+            Err(error) => Err(error.refusal(self.parameters.privileged).ok_or(error)?),
+        };
+        let mut statuses = match &attached {
+            Ok(attached) => attached.statuses().to_vec(),
+            Err(refusal) => self.refused_by(refusal),
+        };
+        for refusal in statuses.iter_mut().filter_map(|s| s.refusal.as_mut()) {
+            sharpen(refusal, &self.facts);
+        }
+        statuses.extend(pops::derived(&statuses));
+        Ok(Attempt {
+            statuses,
+            attached: attached.ok(),
+        })
+    }
+
+    /// The record when the kernel took nothing: what the plan knew already, else `refusal`.
+    fn refused_by(&self, refusal: &Refusal) -> Vec<ProbeStatus> {
+        let alternatives = self
+            .plan
+            .signals
+            .iter()
+            .flat_map(|signal| signal.alternatives.iter().map(move |a| (signal, a)));
+        let probes = alternatives.flat_map(|(signal, alternative)| {
+            alternative.probes.iter().map(move |probe| ProbeStatus {
+                probe: probe.name,
+                signal: signal.name,
+                hook: alternative.hook.to_owned(),
+                mechanism: probe.mechanism,
+                refusal: Some(alternative.refusal.as_ref().unwrap_or(refusal).clone()),
+            })
+        });
+        probes.collect()
+    }
+}
+
+/// The kernel's types, as the plan and as the loader read them, or why typed probes cannot be had.
+fn types(facts: &Facts) -> Result<(&facts::Btf, Btf), Refusal> {
+    const REMEDY: &str = "run a kernel built with CONFIG_DEBUG_INFO_BTF, and let the process read \
+                          /sys/kernel/btf/vmlinux";
+    let no_btf = |detail: String| Refusal {
+        reason: "no_btf",
+        detail,
+        remedy: REMEDY.into(),
+    };
+    let functions = facts.btf.as_ref();
+    let functions = functions.map_err(|error| no_btf(error.to_string()))?;
+    if let Err(error) = &facts.offsets {
+        return Err(Refusal {
+            reason: "no_offsets",
+            detail: error.to_string(),
+            remedy: "report the kernel's release: the probes must learn this layout".into(),
+        });
+    }
+    let btf = Btf::from_sys_fs();
+    let btf = btf.map_err(|error| no_btf(format!("the kernel's BTF cannot be parsed: {error}")))?;
+    Ok((functions, btf))
+}
+
+/// Does the process hold what loading takes, where it counts?
+fn privileged(facts: &Facts) -> bool {
+    let capabilities = facts.privilege.capabilities.as_ref();
+    capabilities.is_ok_and(|held| held.missing_to_trace().is_empty()) && !is_contained(facts)
+}
+
+/// Is the process in a user namespace, where capabilities do not count for tracing?
+fn is_contained(facts: &Facts) -> bool {
+    matches!(facts.privilege.user_namespace, Ok(true))
+}
+
+/// Puts into a refusal what only the facts know: which capability, and whether it is lockdown.
+fn sharpen(refusal: &mut Refusal, facts: &Facts) {
+    let locked_down = matches!(facts.security.lockdown, Ok(Lockdown::Confidentiality));
+    match refusal.reason {
+        "eperm" if locked_down => {
+            refusal.reason = "lockdown";
+            refusal.remedy = "the kernel is locked down (lockdown=confidentiality): boot it with \
+                              lockdown=integrity or none"
+                .into();
+        }
+        "capability" if is_contained(facts) => {
+            refusal.remedy = "run it outside of a user namespace: capabilities inside of one do \
+                              not count for tracing"
+                .into();
+        }
+        "capability" => {
+            let held = facts.privilege.capabilities.as_ref();
+            let missing = held.map_or_else(|_| Vec::new(), |held| held.missing_to_trace());
+            if !missing.is_empty() {
+                let missing: Vec<_> = missing.into_iter().map(Capability::name).collect();
+                let missing = missing.join(" and ");
+                refusal.remedy = format!(
+                    "the process lacks {missing}: give it both CAP_BPF and CAP_PERFMON (or \
+                     CAP_SYS_ADMIN), or run it as root"
+                );
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Raises the limit on locked memory where BPF counts against it.
+pub fn raise_memlock(kernel: &Kernel) {
+    match memlock::raise(kernel) {
+        Ok(Memlock::NotNeeded | Memlock::Unlimited) => {}
+        Ok(Memlock::Raised { from }) => tracing::debug!(from, "raised RLIMIT_MEMLOCK"),
+        Ok(Memlock::Capped { limit, .. }) => tracing::warn!(
+            limit,
+            "RLIMIT_MEMLOCK cannot be raised beyond its hard limit: loading may fail"
+        ),
+        Err(error) => tracing::warn!(%error, "RLIMIT_MEMLOCK stays as it is"),
+    }
+}
