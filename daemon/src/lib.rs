@@ -19,6 +19,8 @@ pub mod pops;
 pub mod preflight;
 pub mod probes;
 pub mod publisher;
+pub mod require;
+pub mod signals;
 pub mod snapshot;
 pub mod storm;
 pub mod view;
