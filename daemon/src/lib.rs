@@ -20,6 +20,8 @@ pub mod preflight;
 pub mod probes;
 pub mod publisher;
 pub mod require;
+pub mod sampler;
+pub mod serve;
 pub mod signals;
 pub mod snapshot;
 pub mod storm;
