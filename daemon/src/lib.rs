@@ -8,6 +8,7 @@ pub mod build_info;
 pub mod cli;
 pub mod config;
 pub mod doctor;
+pub mod drill;
 pub mod facts;
 pub mod fold;
 pub mod http;
