@@ -1,2 +1,93 @@
-//! mapstorm
-fn main() {}
+//! `mapstorm`: parse, log, dispatch, exit status.
+
+use std::{
+    io::{self, Write as _},
+    process::ExitCode,
+};
+
+use anyhow::{Context as _, Result};
+use mapstorm::{
+    cli,
+    config::{Command, Invocation},
+    doctor, drill, logging,
+    serve::{self, ServeError},
+};
+
+/// Exit status when something went wrong.
+const FAILED: u8 = 1;
+/// Exit status when nothing can be observed here.
+const BLIND: u8 = 2;
+
+fn main() -> ExitCode {
+    let Invocation { log, command } = match cli::parse() {
+        Ok(invocation) => invocation,
+        Err(exit) => return exit.report(),
+    };
+    let result = logging::init(log).context("setting up the log");
+    match result.and_then(|()| run(command)) {
+        Ok(status) => status.into(),
+        Err(error) => {
+            eprintln!("error: {}", in_words(&error));
+            status_of(&error).into()
+        }
+    }
+}
+
+fn run(command: Command) -> Result<u8> {
+    match command {
+        Command::Serve(config) => {
+            serve::run(&config)?;
+            Ok(0)
+        }
+        Command::Doctor(config) => {
+            let report = doctor::Report::make()?;
+            print(config.json, &report, doctor::Report::text)?;
+            Ok(if report.observable { 0 } else { BLIND })
+        }
+        Command::DrillFull(config) => {
+            let report = drill::full(&config)?;
+            print(config.json, &report, drill::Report::to_string)?;
+            Ok(0)
+        }
+        Command::Completions(script) => write(&script).map(|()| 0),
+    }
+}
+
+/// An error and its causes in one line; most of ours tell their cause themselves.
+fn in_words(error: &anyhow::Error) -> String {
+    error.chain().fold(String::new(), |text, cause| {
+        let cause = cause.to_string();
+        match text {
+            text if text.is_empty() => cause,
+            text if text.contains(&cause) => text,
+            text => format!("{text}: {cause}"),
+        }
+    })
+}
+
+fn status_of(error: &anyhow::Error) -> u8 {
+    match error.downcast_ref() {
+        Some(ServeError::Blind(_)) => BLIND,
+        _ => FAILED,
+    }
+}
+
+/// Prints data as JSON or as text.
+fn print<T: serde::Serialize>(json: bool, data: &T, text: fn(&T) -> String) -> Result<()> {
+    if json {
+        let json = serde_json::to_string_pretty(data).context("writing JSON")?;
+        write(&format!("{json}\n"))
+    } else {
+        write(&text(data))
+    }
+}
+
+/// Writes to standard output. A reader that has had enough is no failure.
+fn write(text: &str) -> Result<()> {
+    match io::stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(error).context("writing to standard output")
+        }
+        _ => Ok(()),
+    }
+}
