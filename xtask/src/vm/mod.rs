@@ -106,10 +106,7 @@ impl Guest {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         process::end_with_us(&mut qemu);
-        let qemu = qemu
-            .spawn()
-            .with_context(|| format!("cannot start {}", qemu::PROGRAM))?;
-        Ok(Running::new(qemu, token, initramfs, log.transpose()?))
+        Running::start(qemu, token, initramfs, log.transpose()?)
     }
 
     /// Runs `command` in the guest to its end and passes on every line.

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::process::{Child, ExitStatus};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 
 use super::protocol::{Report, Token};
+use super::qemu;
 use crate::{interrupt, process};
 
 /// A guest that says nothing for so long is taken for dead. Emulated kernels are slow, and a busy
@@ -19,6 +20,11 @@ const SILENCE: Duration = Duration::from_secs(600);
 
 /// How long a guest may take to power off after its command has ended.
 const FAREWELL: Duration = Duration::from_secs(10);
+
+/// How often a guest is started that dies before its first process runs. Code that the kernel
+/// patches while another processor runs it is sometimes seen half patched under emulation: 7.3
+/// panics in one boot of some ten.
+const BOOTS: u32 = 3;
 
 /// How many of the last lines an error shows: a panic with its registers and its trace.
 const TAIL: usize = 60;
@@ -64,6 +70,8 @@ pub enum Event {
 
 /// A guest and the threads that read from it. Dropping it ends QEMU.
 pub struct Running {
+    command: Command,
+    boots: u32,
     qemu: Child,
     lines: Receiver<Line>,
     token: Token,
@@ -76,23 +84,22 @@ pub struct Running {
 }
 
 impl Running {
-    /// Takes over a QEMU that was started with both output streams piped.
-    pub(super) fn new(
-        mut qemu: Child,
+    /// Starts QEMU, whose `command` pipes both output streams.
+    ///
+    /// # Errors
+    /// It does not start.
+    pub(super) fn start(
+        mut command: Command,
         token: Token,
         initramfs: PathBuf,
         log: Option<File>,
-    ) -> Self {
-        let (sender, lines) = channel();
-        if let Some(stream) = qemu.stdout.take() {
-            process::forward(stream, Line::Command, sender.clone());
-        }
-        if let Some(stream) = qemu.stderr.take() {
-            process::forward(stream, Line::Console, sender);
-        }
+    ) -> Result<Self> {
+        let (qemu, lines) = spawn(&mut command)?;
         let now = Instant::now();
         let tail = Vec::new();
-        Self {
+        Ok(Self {
+            command,
+            boots: 1,
             qemu,
             lines,
             token,
@@ -102,7 +109,7 @@ impl Running {
             heard: now,
             booted: false,
             tail,
-        }
+        })
     }
 
     /// Waits up to `patience` for the guest to say something.
@@ -129,6 +136,9 @@ impl Running {
                         return Ok(event);
                     }
                 }
+                Err(RecvTimeoutError::Disconnected) if !self.booted && self.boots < BOOTS => {
+                    self.boot_again()?;
+                }
                 Err(RecvTimeoutError::Disconnected) => return Err(self.died()),
                 Err(RecvTimeoutError::Timeout) if self.heard.elapsed() > SILENCE => {
                     let minutes = SILENCE.as_secs() / 60;
@@ -143,6 +153,18 @@ impl Running {
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
+    }
+
+    /// Starts over a guest that died before its first process ran.
+    fn boot_again(&mut self) -> Result<()> {
+        // It has closed both of its streams, so it ends by itself.
+        let status = self.qemu.wait().context("cannot wait for QEMU")?;
+        self.boots += 1;
+        let text = format!("QEMU ended before the guest had booted ({status}): once more");
+        self.remember(&Line::Console(text))?;
+        (self.qemu, self.lines) = spawn(&mut self.command)?;
+        self.heard = Instant::now();
+        Ok(())
     }
 
     /// Tells reports from output.
@@ -212,6 +234,21 @@ impl Running {
         }
         self.tail.join("\n")
     }
+}
+
+/// Starts QEMU and the threads that read from it.
+fn spawn(command: &mut Command) -> Result<(Child, Receiver<Line>)> {
+    let mut qemu = command
+        .spawn()
+        .with_context(|| format!("cannot start {}", qemu::PROGRAM))?;
+    let (sender, lines) = channel();
+    if let Some(stream) = qemu.stdout.take() {
+        process::forward(stream, Line::Command, sender.clone());
+    }
+    if let Some(stream) = qemu.stderr.take() {
+        process::forward(stream, Line::Console, sender);
+    }
+    Ok((qemu, lines))
 }
 
 impl Drop for Running {
