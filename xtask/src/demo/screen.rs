@@ -1,7 +1,7 @@
 //! The summary as text: a screen for a terminal, a line for everything else.
 
 use super::maps;
-use super::summary::{Storm, Summary};
+use super::summary::{Map, Storm, Summary};
 use super::text::{count, cut, sgr};
 
 /// What the screen is about, besides the summary.
@@ -80,8 +80,9 @@ impl Frame<'_> {
 
 /// One line for logs.
 pub(super) fn one_line(seconds: u64, summary: &Summary) -> String {
-    let updates: f64 = summary.maps.values().map(|map| map.updates).sum();
-    let refusals: f64 = summary.maps.values().map(|map| map.refusals).sum();
+    // From a positive zero: the sum of nothing is a negative one.
+    let sum = |of: fn(&Map) -> f64| summary.maps.values().map(of).fold(0.0, |a, b| a + b);
+    let (updates, refusals) = (sum(|map| map.updates), sum(|map| map.refusals));
     let state = match summary.storms.first() {
         Some(storm) => {
             let cpus = storm.cpus;
