@@ -97,9 +97,9 @@ impl Fold {
             entry.or_insert_with(|| described(map.map_type, map.max_entries, map.flags, &map.name));
         }
         for cpu in cpus {
-            for (sum, n) in snapshot.lost.iter_mut().zip(cpu.lost) {
-                *sum += n;
-            }
+            add(&mut snapshot.lost, cpu.lost);
+            add(&mut snapshot.host.updates, cpu.host_updates);
+            add(&mut snapshot.host.pops, cpu.host_pops);
         }
         snapshot
     }
@@ -169,9 +169,7 @@ fn pops_freelist(row: &Row) -> bool {
 fn add_update(map: &mut MapStats, row: Row, source: Option<PopSource>) {
     let exhausted = row.outcomes[Outcome::E2big as usize];
     let update = map.update.get_or_insert_with(OpStats::default);
-    for (sum, n) in update.outcomes.iter_mut().zip(row.outcomes) {
-        *sum += n;
-    }
+    add(&mut update.outcomes, row.outcomes);
     if exhausted > 0 {
         let (by_cpu, cpu) = (&mut update.exhausted_by_cpu, row.cpu as usize);
         by_cpu.resize(by_cpu.len().max(cpu + 1), 0);
@@ -191,6 +189,12 @@ fn add_update(map: &mut MapStats, row: Row, source: Option<PopSource>) {
     match source {
         PopSource::Alloc => merge(&mut pops.alloc, row.pop_durations),
         _ => merge(&mut pops.durations, row.pop_durations),
+    }
+}
+
+fn add<const N: usize>(sums: &mut [u64; N], more: [u64; N]) {
+    for (sum, n) in sums.iter_mut().zip(more) {
+        *sum += n;
     }
 }
 

@@ -7,6 +7,7 @@
 pub mod build_info;
 pub mod cli;
 pub mod config;
+pub mod coverage;
 pub mod doctor;
 pub mod drill;
 pub mod facts;

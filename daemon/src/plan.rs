@@ -62,6 +62,15 @@ struct Candidate {
     equivalent: bool,
 }
 
+impl Candidate {
+    /// Do its programs need the kernel's types?
+    fn typed(&self) -> bool {
+        self.probes
+            .iter()
+            .all(|probe| probe.mechanism != Mechanism::Kretprobe)
+    }
+}
+
 /// An entry and an exit program.
 macro_rules! pair {
     ($entry:literal, $exit:literal) => {
@@ -79,18 +88,36 @@ macro_rules! pair {
     };
 }
 
+/// A return probe: needs no types, knows no map, and is blind to system calls.
+macro_rules! ret {
+    ($hook:expr, $name:literal) => {
+        Candidate {
+            hook: $hook,
+            parameters: 0,
+            probes: &[Probe {
+                name: $name,
+                mechanism: Mechanism::Kretprobe,
+            }],
+            equivalent: false,
+        }
+    };
+}
+
 /// Every signal and its candidates. Alternatives on one route are never attached together, because
 /// an operation that runs through both would be counted twice.
 const SIGNALS: &[(&str, &str, &[Candidate])] = &[
     (
         UPDATE,
         "updates of hash and hash_of_maps maps",
-        &[Candidate {
-            hook: "htab_map_update_elem",
-            parameters: 4,
-            probes: pair!("htab_update_in", "htab_update_out"),
-            equivalent: true,
-        }],
+        &[
+            Candidate {
+                hook: "htab_map_update_elem",
+                parameters: 4,
+                probes: pair!("htab_update_in", "htab_update_out"),
+                equivalent: true,
+            },
+            ret!("htab_map_update_elem", "htab_update_ret"),
+        ],
     ),
     (
         UPDATE,
@@ -109,27 +136,35 @@ const SIGNALS: &[(&str, &str, &[Candidate])] = &[
                 probes: pair!("in_place_update_in", "in_place_update_out"),
                 equivalent: true,
             },
+            ret!("__htab_percpu_map_update_elem", "percpu_update_ret"),
+            ret!("htab_map_update_elem_in_place", "in_place_update_ret"),
         ],
     ),
     (
         UPDATE,
         "updates of lru_hash maps",
-        &[Candidate {
-            hook: "htab_lru_map_update_elem",
-            parameters: 4,
-            probes: pair!("lru_update_in", "lru_update_out"),
-            equivalent: true,
-        }],
+        &[
+            Candidate {
+                hook: "htab_lru_map_update_elem",
+                parameters: 4,
+                probes: pair!("lru_update_in", "lru_update_out"),
+                equivalent: true,
+            },
+            ret!("htab_lru_map_update_elem", "lru_update_ret"),
+        ],
     ),
     (
         UPDATE,
         "updates of lru_percpu_hash maps",
-        &[Candidate {
-            hook: "__htab_lru_percpu_map_update_elem",
-            parameters: 5,
-            probes: pair!("lru_percpu_update_in", "lru_percpu_update_out"),
-            equivalent: true,
-        }],
+        &[
+            Candidate {
+                hook: "__htab_lru_percpu_map_update_elem",
+                parameters: 5,
+                probes: pair!("lru_percpu_update_in", "lru_percpu_update_out"),
+                equivalent: true,
+            },
+            ret!("__htab_lru_percpu_map_update_elem", "lru_percpu_update_ret"),
+        ],
     ),
     (
         POP,
@@ -155,6 +190,7 @@ const SIGNALS: &[(&str, &str, &[Candidate])] = &[
                 probes: pair!("alloc_in", "alloc_flags_out"),
                 equivalent: false,
             },
+            ret!(POP_HOOK, "pop_ret"),
         ],
     ),
     (
@@ -205,6 +241,14 @@ pub fn hooks() -> Vec<&'static str> {
     hooks.into_iter().collect()
 }
 
+/// The kernel functions of each kind of map that a signal covers.
+pub fn kinds(signal: &str) -> Vec<Vec<&'static str>> {
+    let of_signal = SIGNALS.iter().filter(|(name, _, _)| *name == signal);
+    of_signal
+        .map(|(_, _, candidates)| candidates.iter().map(|candidate| candidate.hook).collect())
+        .collect()
+}
+
 /// What runs on maps and is watched by nobody here, and why; `doctor` prints it.
 pub const UNWATCHED: &[(&str, &str)] = &[
     (
@@ -251,7 +295,7 @@ fn alternatives(
     let can_be_tried = |candidate: &Candidate| {
         judged
             .iter()
-            .any(|(c, r)| c.hook == candidate.hook && r.is_none())
+            .any(|(c, r)| c.hook == candidate.hook && c.typed() == candidate.typed() && r.is_none())
     };
     let replaced = candidates
         .iter()
@@ -276,6 +320,9 @@ fn refusal(
     candidate: &Candidate,
     functions: Result<&dyn KernelFunctions, &Refusal>,
 ) -> Option<Refusal> {
+    if !candidate.typed() {
+        return None;
+    }
     let functions = match functions {
         Ok(functions) => functions,
         Err(refusal) => return Some(refusal.clone()),

@@ -27,7 +27,8 @@ impl PopSource {
     /// The best source among what became of the probes; `None` where pops cannot be seen at all.
     pub fn of(statuses: &[ProbeStatus]) -> Option<Self> {
         let on = |signal, hook: Option<&str>| {
-            let mut attached = statuses.iter().filter(|status| status.attached());
+            let typed = |s: &&ProbeStatus| s.attached() && s.mechanism == Mechanism::Fexit;
+            let mut attached = statuses.iter().filter(typed);
             attached.any(|s| s.signal == signal && hook.is_none_or(|hook| s.hook == hook))
         };
         match () {

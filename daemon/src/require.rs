@@ -1,8 +1,8 @@
 //! `--require`: probes and signals without which the daemon must not start.
 
 use crate::{
-    plan::{Plan, Signal},
-    probes::{ProbeStatus, Refusal},
+    plan::{Alternative, Plan, Signal},
+    probes::{Mechanism, ProbeStatus, Refusal},
 };
 
 /// Something that was required cannot be had.
@@ -47,10 +47,12 @@ fn probe(name: &str, statuses: &[ProbeStatus]) -> Result<(), Unmet> {
     refused(name, last)
 }
 
-/// A part of a signal is seen when all probes of one of its alternatives are attached.
+/// A part of a signal is seen when all probes of one of its alternatives are attached. A return
+/// probe is not enough: it knows no map and is blind to system calls.
 fn seen(part: &Signal, statuses: &[ProbeStatus]) -> Result<(), Unmet> {
     let mut result = Ok(());
-    for alternative in &part.alternatives {
+    let by_map = |a: &&Alternative| a.probes.iter().all(|p| p.mechanism != Mechanism::Kretprobe);
+    for alternative in part.alternatives.iter().filter(by_map) {
         result = alternative.probes.iter().try_for_each(|probe| {
             let tried = |s: &&ProbeStatus| s.probe == probe.name && s.hook == alternative.hook;
             let status = statuses.iter().find(tried);

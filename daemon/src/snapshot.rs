@@ -27,10 +27,21 @@ pub struct Snapshot {
     pub maps: BTreeMap<MapId, MapStats>,
     /// Freelist pops by the CPU they ran on, where pops are timed.
     pub cpu_pops: BTreeMap<u32, Durations>,
+    /// Counts of all maps together, where no probe can tell them apart.
+    pub host: HostStats,
     /// Events or timings lost, by [`Lost`].
     pub lost: [u64; Lost::COUNT],
     /// Runs that the kernel skipped because the program was running on that CPU already.
     pub misses: BTreeMap<&'static str, u64>,
+}
+
+/// Counts without a map, by programs only: they mean something where a return probe is attached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostStats {
+    /// Finished updates by [`Outcome`].
+    pub updates: [u64; Outcome::COUNT],
+    /// Pops that returned an element, and pops that found none.
+    pub pops: [u64; 2],
 }
 
 /// What is known of one map.

@@ -4,7 +4,7 @@
 
 use core::cell::Cell;
 
-use crate::hook::Hook;
+use crate::{hook::Hook, outcome::Outcome};
 
 /// Calls in flight one hook can time on one CPU.
 pub const FRAMES_PER_HOOK: usize = 8;
@@ -139,6 +139,10 @@ pub struct CpuState {
     pub pad: u32,
     /// Time of the last remark to the log, nanoseconds.
     pub remarked_ns: Cell<u64>,
+    /// Updates by [`Outcome`], of all maps, where no probe can tell them apart.
+    pub host_updates: [Cell<u64>; Outcome::COUNT],
+    /// Pops of all maps, indexed like [`Slot::pops`](crate::Slot::pops).
+    pub host_pops: [Cell<u64>; 2],
     /// Events lost by [`Lost`].
     pub lost: [Cell<u64>; Lost::COUNT],
 }

@@ -106,8 +106,12 @@ impl Report {
 }
 
 fn signal(signal: &plan::Signal, probes: &[ProbeStatus]) -> SignalReport {
-    let mut hooks: Vec<_> = signal.alternatives.iter().map(|a| a.hook).collect();
-    hooks.dedup();
+    let mut hooks = Vec::new();
+    for alternative in &signal.alternatives {
+        if !hooks.contains(&alternative.hook) {
+            hooks.push(alternative.hook);
+        }
+    }
     let seen = |hook: &&str| {
         let mut on = probes
             .iter()

@@ -90,7 +90,7 @@ fn json_has_the_refusals_where_the_help_looks_for_them() {
     assert_eq!(json["pops"], "alloc");
     let refused = json["probes"].as_array().unwrap().iter();
     let refused: Vec<_> = refused.filter(|p| !p["refusal"].is_null()).collect();
-    assert_eq!(refused.len(), 2, "{refused:?}");
+    assert_eq!(refused.len(), 3, "{refused:?}");
     assert_eq!(refused[0]["mechanism"], Mechanism::Fexit.label());
     assert_eq!(json["signals"][0]["seen_on"], "htab_map_update_elem");
     assert_eq!(json["facts"]["kernel"]["self_nesting"], true);

@@ -5,7 +5,7 @@ use std::fmt::{Display, Write as _};
 use super::{Report, SignalReport};
 use crate::{
     facts::{Facts, FreelistGeneration},
-    probes::{ProbeStatus, Refusal},
+    probes::{Mechanism, ProbeStatus, Refusal},
 };
 
 /// Columns before the value of a fact.
@@ -64,41 +64,32 @@ impl Report {
         );
         for &hook in &report.hooks {
             let of_hook = |p: &&ProbeStatus| p.signal == report.signal && p.hook == hook;
-            let probes: Vec<_> = self.probes.iter().filter(of_hook).collect();
-            self.hook(text, hook, &probes);
+            let by_return = |p: &&ProbeStatus| p.mechanism == Mechanism::Kretprobe;
+            let probes = self.probes.iter().filter(of_hook);
+            let (returns, typed): (Vec<_>, Vec<_>) = probes.partition(by_return);
+            for probes in [typed, returns].iter().filter(|probes| !probes.is_empty()) {
+                way(text, hook, probes);
+            }
+            if !self.probes.iter().any(|p| of_hook(&p)) {
+                line(
+                    text,
+                    format_args!("          {hook}: not needed, not tried"),
+                );
+            }
+        }
+        let by_return = |p: &ProbeStatus| {
+            let of_this = p.signal == report.signal && report.hooks.contains(&&*p.hook);
+            of_this && p.attached() && p.mechanism == Mechanism::Kretprobe
+        };
+        if self.probes.iter().any(by_return) {
+            let limits = "for the whole host, without maps, storms or times; bpf(2) calls unseen";
+            line(text, format_args!("          counted {limits}"));
         }
         if report.signal == crate::plan::POP {
             let pops = self
                 .pops
                 .map_or_else(|| "not at all".to_owned(), |p| p.to_string());
             line(text, format_args!("          pops are known: {pops}"));
-        }
-    }
-
-    fn hook(&self, text: &mut String, hook: &str, probes: &[&ProbeStatus]) {
-        let mut mechanisms: Vec<_> = probes.iter().map(|p| p.mechanism.label()).collect();
-        mechanisms.dedup();
-        let mechanisms = mechanisms.join(" and ");
-        match probes.first().map(|probe| &probe.refusal) {
-            None => line(
-                text,
-                format_args!("          {hook}: not needed, not tried"),
-            ),
-            Some(None) => {
-                let names: Vec<_> = probes.iter().map(|p| p.probe).collect();
-                let names = names.join(", ");
-                line(
-                    text,
-                    format_args!("          {hook}: {mechanisms} attached ({names})"),
-                );
-            }
-            Some(Some(refusal)) => {
-                let Refusal { reason, detail, .. } = refusal;
-                line(
-                    text,
-                    format_args!("          {hook}: {mechanisms} refused, {reason}: {detail}"),
-                );
-            }
         }
     }
 
@@ -117,6 +108,27 @@ impl Report {
         for (reason, remedy) in remedies {
             line(text, format_args!("  {reason}: {remedy}"));
         }
+    }
+}
+
+/// One way to see a signal on a function, tried.
+fn way(text: &mut String, hook: &str, probes: &[&ProbeStatus]) {
+    let mut mechanisms: Vec<_> = probes.iter().map(|p| p.mechanism.label()).collect();
+    mechanisms.dedup();
+    let mechanisms = mechanisms.join(" and ");
+    match probes.iter().find_map(|probe| probe.refusal.as_ref()) {
+        None => {
+            let names: Vec<_> = probes.iter().map(|p| p.probe).collect();
+            let names = names.join(", ");
+            line(
+                text,
+                format_args!("          {hook}: {mechanisms} attached ({names})"),
+            );
+        }
+        Some(Refusal { reason, detail, .. }) => line(
+            text,
+            format_args!("          {hook}: {mechanisms} refused, {reason}: {detail}"),
+        ),
     }
 }
 

@@ -135,9 +135,16 @@ fn a_map_that_nobody_touched_is_known_without_a_single_zero() {
 fn losses_are_summed_over_cpus() {
     let mut lost = [0; Lost::COUNT];
     lost[Lost::NoSlot as usize] = 3;
-    let cpus = [CpuRow { lost }, CpuRow { lost }];
+    let cpu = CpuRow {
+        lost,
+        host_updates: [1; Outcome::COUNT],
+        host_pops: [2, 3],
+    };
+    let cpus = [cpu, cpu];
     let snapshot = Fold::new(None).fold([], cpus, None, Instant::now());
     assert_eq!(snapshot.lost[Lost::NoSlot as usize], 6);
+    assert_eq!(snapshot.host.updates, [2; Outcome::COUNT]);
+    assert_eq!(snapshot.host.pops, [4, 6]);
 }
 
 #[test]

@@ -3,12 +3,12 @@
 
 use aya::{
     Btf, Ebpf,
-    programs::{FEntry, FExit, Iter, Program, ProgramError},
+    programs::{FEntry, FExit, Iter, KProbe, Program, ProgramError},
 };
 
 use super::refusal::{Stage, explain};
 use crate::{
-    plan::{Alternative, POP, Plan, Probe, Signal},
+    plan::{Alternative, POP, Plan, Probe, Signal, UPDATE},
     probes::{Mechanism, ProbeStatus, Refusal},
 };
 
@@ -29,12 +29,12 @@ pub(super) fn attach(ebpf: &mut Ebpf, plan: &Plan, context: Context<'_>) -> Vec<
     for signal in &plan.signals {
         let updates_seen = statuses
             .iter()
-            .any(|s| s.signal == "update" && s.attached());
+            .any(|s| s.signal == UPDATE && s.mechanism == Mechanism::Fexit && s.attached());
         for alternative in &signal.alternatives {
             let refusal = alternative
                 .refusal
                 .clone()
-                .or_else(|| (signal.name == POP && !updates_seen).then(ownerless));
+                .or_else(|| (owned(signal, alternative) && !updates_seen).then(ownerless));
             let tried = match refusal {
                 Some(refusal) => refuse_all(signal, alternative, &refusal),
                 None => try_alternative(ebpf, signal, alternative, context),
@@ -49,7 +49,13 @@ pub(super) fn attach(ebpf: &mut Ebpf, plan: &Plan, context: Context<'_>) -> Vec<
     statuses
 }
 
-/// A pop is attributed through the update around it.
+/// Is what the alternative sees attributed through the update around it?
+fn owned(signal: &Signal, alternative: &Alternative) -> bool {
+    let typed = |probe: &Probe| probe.mechanism != Mechanism::Kretprobe;
+    signal.name == POP && alternative.probes.iter().all(typed)
+}
+
+/// Why a pop without its update is of no use.
 fn ownerless() -> Refusal {
     Refusal {
         reason: "no_update",
@@ -123,30 +129,35 @@ fn try_probe(
         explain(stage, probe.mechanism, hook, context.privileged, &error)
     };
     let name = program_name(ebpf, probe.name, context);
-    let (Some(program), Some(btf)) = (ebpf.program_mut(&name), context.btf) else {
+    let Some(program) = ebpf.program_mut(&name) else {
         return Err(Refusal {
             reason: "other",
             detail: format!("the BPF object has no program `{}`", probe.name),
             remedy: "rebuild with `cargo xtask build`".into(),
         });
     };
-    let result = match (probe.mechanism, program) {
-        (Mechanism::Fentry, Program::FEntry(program)) => load_and_attach(
+    let result = match (probe.mechanism, program, context.btf) {
+        (Mechanism::Fentry, Program::FEntry(program), Some(btf)) => load_and_attach(
             program,
             |program: &mut FEntry| program.load(hook, btf),
             |program| program.attach().map(drop),
         ),
-        (Mechanism::Fexit, Program::FExit(program)) => load_and_attach(
+        (Mechanism::Fexit, Program::FExit(program), Some(btf)) => load_and_attach(
             program,
             |program: &mut FExit| program.load(hook, btf),
             |program| program.attach().map(drop),
         ),
-        (Mechanism::Iter, Program::Iter(program)) => load_and_attach(
+        (Mechanism::Iter, Program::Iter(program), Some(btf)) => load_and_attach(
             program,
             |program: &mut Iter| program.load(hook.trim_start_matches("bpf_iter_"), btf),
             |_| Ok(()),
         ),
-        (_, _) => Err((Stage::Load, ProgramError::UnexpectedProgramType)),
+        (Mechanism::Kretprobe, Program::KProbe(program), _) => {
+            load_and_attach(program, KProbe::load, |program| {
+                program.attach(hook, 0).map(drop)
+            })
+        }
+        (_, _, _) => Err((Stage::Load, ProgramError::UnexpectedProgramType)),
     };
     result.map_err(|(stage, error)| {
         unload(ebpf, &name);
@@ -169,6 +180,7 @@ fn unload(ebpf: &mut Ebpf, name: &str) {
         Some(Program::FEntry(program)) => program.unload(),
         Some(Program::FExit(program)) => program.unload(),
         Some(Program::Iter(program)) => program.unload(),
+        Some(Program::KProbe(program)) => program.unload(),
         _ => Ok(()),
     };
     match result {

@@ -83,6 +83,10 @@ pub struct Row {
 pub struct CpuRow {
     /// Events lost by [`Lost`].
     pub lost: [u64; Lost::COUNT],
+    /// Updates by outcome, of all maps, where only a return probe counts them.
+    pub host_updates: [u64; Outcome::COUNT],
+    /// Pops of all maps by what they found, likewise.
+    pub host_pops: [u64; 2],
 }
 
 /// The mapped table.
@@ -135,6 +139,8 @@ impl Tables {
     pub fn cpu_rows(&self) -> impl Iterator<Item = CpuRow> {
         (0..self.geometry.cpus).map(|cpu| CpuRow {
             lost: self.values.words(cpu, offset_of!(CpuState, lost)),
+            host_updates: self.values.words(cpu, offset_of!(CpuState, host_updates)),
+            host_pops: self.values.words(cpu, offset_of!(CpuState, host_pops)),
         })
     }
 

@@ -52,6 +52,8 @@ families! {
         "Runs of a probe that the kernel skipped because it was running on that CPU already.";
     EVENTS_LOST = COUNTER "mapstorm_events_lost_total" ["reason"],
         "Events that were not counted, or counted but not timed, by reason.";
+    COVERAGE = GAUGE "mapstorm_coverage" ["signal", "source"],
+        "Share of a signal that this kernel lets us see, by where operations come from: 1, 0 or a ratio.";
     SAMPLE_WINDOWS = COUNTER "mapstorm_sample_windows_total" [],
         "Samples taken of the kernel's counters.";
     SAMPLE_SECONDS = COUNTER "mapstorm_sample_seconds_total" [],

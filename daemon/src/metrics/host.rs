@@ -2,10 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use mapstorm_abi::Lost;
+use mapstorm_abi::{
+    Lost, Op, Outcome,
+    slot::{POP_EMPTY, POP_OK},
+};
 
 use super::{family, histogram::classic, row::Row};
-use crate::{storm::Kind, view::View};
+use crate::{
+    coverage::{Coverage, coverage},
+    plan::{POP, UPDATE},
+    probes::Mechanism,
+    storm::Kind,
+    view::View,
+};
 
 /// Every host-wide row but [`dropped`].
 pub(super) fn rows(view: &View) -> Vec<Row> {
@@ -38,7 +47,17 @@ pub(super) fn rows(view: &View) -> Vec<Row> {
     for (probe, &misses) in &snapshot.misses {
         rows.push(Row::count(&family::PROBE_MISSES, &[probe], misses));
     }
-    for lost in Lost::ALL {
+    for Coverage {
+        signal,
+        source,
+        ratio,
+    } in coverage(&view.probes)
+    {
+        rows.push(Row::number(&family::COVERAGE, &[signal, source], ratio));
+    }
+    let by_map = attached(view, UPDATE, Mechanism::Fexit);
+    // Where no update is seen, nothing can be lost and no storm can be told: no zero says otherwise.
+    for lost in Lost::ALL.into_iter().filter(|_| by_map) {
         let n = snapshot.lost[lost as usize];
         rows.push(Row::count(&family::EVENTS_LOST, &[lost.label()], n));
     }
@@ -50,11 +69,37 @@ pub(super) fn rows(view: &View) -> Vec<Row> {
             classic(durations),
         ));
     }
-    for kind in Kind::ALL {
+    for kind in Kind::ALL.into_iter().filter(|_| by_map) {
         let n = view.storms.totals[kind as usize];
         rows.push(Row::count(&family::STORMS, &[kind.label()], n));
     }
+    rows.extend(without_map(view));
     rows
+}
+
+/// Counts of all maps together, with empty map labels, where only return probes see them.
+fn without_map(view: &View) -> Vec<Row> {
+    let host = &view.snapshot.host;
+    let mut rows = Vec::new();
+    if attached(view, UPDATE, Mechanism::Kretprobe) {
+        rows.extend(Outcome::ALL.map(|outcome| {
+            let labels = ["", "", "", Op::Update.label(), outcome.label()];
+            Row::count(&family::OPERATIONS, &labels, host.updates[outcome as usize])
+        }));
+    }
+    if attached(view, POP, Mechanism::Kretprobe) {
+        let outcomes = [("ok", host.pops[POP_OK]), ("empty", host.pops[POP_EMPTY])];
+        rows.extend(
+            outcomes.map(|(outcome, n)| Row::count(&family::POPS, &["", "", "", outcome], n)),
+        );
+    }
+    rows
+}
+
+/// Is any probe of a signal attached in this way?
+fn attached(view: &View, signal: &str, mechanism: Mechanism) -> bool {
+    let mut probes = view.probes.iter();
+    probes.any(|p| p.attached() && p.signal == signal && p.mechanism == mechanism)
 }
 
 /// Series left out so far, this scrape included.

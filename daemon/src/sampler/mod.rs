@@ -94,6 +94,7 @@ impl Sampler {
         let folded = self
             .fold
             .fold(tables.rows(), tables.cpu_rows(), listing, now);
+        self.armed.bury(self.fold.departed());
         self.window += 1;
         let before = self.previous.replace(now);
         let snapshot = Snapshot {

@@ -19,6 +19,8 @@ mod slots;
 #[cfg(target_arch = "bpf")]
 mod tables;
 #[cfg(target_arch = "bpf")]
+mod untyped;
+#[cfg(target_arch = "bpf")]
 mod update;
 
 /// The kernel's licence check: the helpers used here are for GPL-compatible programs.

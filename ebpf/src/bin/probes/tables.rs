@@ -65,7 +65,7 @@ pub(crate) fn add<const NESTING: bool>(word: &Cell<u64>, n: u64) {
 /// The one atomic that 5.10 has: an add whose result is not used. Rust's own atomics want a
 /// compare-and-swap of the target, so it is spelled in assembly.
 #[inline(always)]
-fn atomic_add(word: &Cell<u64>, n: u64) {
+pub(crate) fn atomic_add(word: &Cell<u64>, n: u64) {
     // SAFETY: a cell's pointer is valid and aligned.
     unsafe {
         asm!("lock *(u64 *)({word} + 0) += {n}", word = in(reg) word.as_ptr(), n = in(reg) n);
