@@ -129,11 +129,18 @@ fn alternatives(
         .any(|candidate| candidate.equivalent && can_be_tried(candidate));
     judged
         .iter()
-        .filter(|(candidate, refusal)| {
-            // Another form of the same function fits, or another function that sees the same.
-            let spare = can_be_tried(candidate) || candidate.equivalent && replaced;
-            refusal.is_none() || !spare
+        .enumerate()
+        .filter(|(place, (candidate, refusal))| {
+            // Another form of the same function fits, or was refused already; or another function
+            // that sees the same fits.
+            let form = |(c, _): &&(&Candidate, _)| {
+                c.hook == candidate.hook && c.typed() == candidate.typed()
+            };
+            let refused_before = judged[..*place].iter().any(|c| form(&c));
+            let replaced = candidate.equivalent && replaced;
+            refusal.is_none() || !(can_be_tried(candidate) || refused_before || replaced)
         })
+        .map(|(_, judged)| judged)
         .map(|(candidate, refusal)| Alternative {
             hook: candidate.hook,
             probes: candidate.probes,

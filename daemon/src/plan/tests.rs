@@ -149,3 +149,26 @@ fn o01_without_btf_return_probes_are_tried_for_updates_and_pops() {
         assert_eq!(last.refusal, None);
     }
 }
+
+#[test]
+fn no_probe_is_in_a_plan_twice_on_one_function() {
+    let no_btf = Refusal {
+        reason: "no_btf",
+        detail: "d".into(),
+        remedy: "r".into(),
+    };
+    for plan in [
+        plan(Ok(&OLD)),
+        plan(Ok(&NEW)),
+        plan(Ok(&Has(&[]))),
+        plan(Err(&no_btf)),
+    ] {
+        let mut seen = BTreeSet::new();
+        for alternative in plan.signals.iter().flat_map(|signal| &signal.alternatives) {
+            for probe in alternative.probes {
+                let place = (probe.name, alternative.hook, probe.mechanism.label());
+                assert!(seen.insert(place), "{place:?} twice");
+            }
+        }
+    }
+}
