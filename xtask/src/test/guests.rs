@@ -10,7 +10,7 @@ use super::table::{Table, Verdict};
 use crate::artifacts::Binaries;
 use crate::kernels::{self, catalog};
 use crate::paths;
-use crate::vm::{Cpus, Ending, Guest, GuestFile, Line, qemu};
+use crate::vm::{Cpus, Ending, Guest, GuestFile, Line};
 
 /// A suite of the guest program, and the machine it wants.
 struct Suite {
@@ -21,8 +21,6 @@ struct Suite {
     cpus: Cpus,
     /// Parameters for the kernel.
     append: &'static [&'static str],
-    /// QEMU's accelerator.
-    accel: &'static str,
 }
 
 /// Every boot of the matrix. A suite that wants another machine gets a line of its own.
@@ -43,14 +41,10 @@ const SUITES: [Suite; 4] = [
         append: &["lockdown=confidentiality"],
         ..DEFAULT
     },
-    // Attaching patches functions while other processors run through them. With a thread for each
-    // processor the emulator may go on with the breakpoint that the kernel has put in and taken out
-    // again (seen in QEMU 7.2: `Oops: int3` on 6.12, an endless loop on 5.10).
     Suite {
         name: "attach",
         kernels: &["5.10", "6.12", "7.3"],
         cpus: Cpus::all_online(2),
-        accel: "tcg,thread=single",
         ..DEFAULT
     },
 ];
@@ -61,7 +55,6 @@ const DEFAULT: Suite = Suite {
     kernels: &[],
     cpus: Cpus::all_online(4),
     append: &[],
-    accel: qemu::DEFAULT_ACCEL,
 };
 
 /// The programs and wishes that all boots share.
@@ -137,7 +130,6 @@ fn converse(
 ) -> Result<()> {
     let guest = Guest {
         cpus: suite.cpus,
-        accel: suite.accel.to_owned(),
         append: suite
             .append
             .iter()

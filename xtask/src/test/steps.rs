@@ -74,7 +74,9 @@ fn lint_with_objects() -> Result<Verdict> {
     let in_guests = ["--test", "guest", "--test", "overhead"];
     for targets in [&["--all-targets"][..], &in_guests] {
         let mut clippy = artifacts::static_cargo("clippy", Profile::Guest)?;
-        clippy.args(["--quiet", "--package", "mapstorm"]).args(targets);
+        clippy
+            .args(["--quiet", "--package", "mapstorm"])
+            .args(targets);
         check(clippy.args(["--", "--deny", "warnings"]))?;
     }
     Ok(Verdict::Passed)

@@ -9,9 +9,12 @@ use super::protocol::Token;
 /// The emulator's program.
 pub const PROGRAM: &str = "qemu-system-x86_64";
 
-/// Emulation on several threads. Hardware help is not assumed: where /dev/kvm exists it may not
-/// work, and results should be the same everywhere.
-pub const DEFAULT_ACCEL: &str = "tcg,thread=multi";
+/// Emulation, all processors on one thread. Hardware help is not assumed: where /dev/kvm exists it
+/// may not work, and results should be the same everywhere. Attaching patches functions while other
+/// processors run through them: with a thread for each, the emulator may go on with the breakpoint
+/// that the kernel has put in and taken out again (seen in QEMU 7.2: `Oops: int3` on 6.12, an
+/// endless loop on 5.10, panics early in the boot of 7.3).
+pub const DEFAULT_ACCEL: &str = "tcg,thread=single";
 
 /// How many processors a guest has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
