@@ -182,7 +182,7 @@ mod tests {
     fn a_guest_has_four_processors_and_no_hypervisor() {
         let line = line(&guest());
         assert!(line.contains("-cpu max,-hypervisor"));
-        assert!(line.contains("-accel tcg,thread=multi -smp 4 -m 1024"));
+        assert!(line.contains("-accel tcg,thread=single -smp 4 -m 1024"));
         assert!(line.ends_with(
             "-kernel /k/vmlinuz -initrd /i -append console=ttyS0 quiet panic=-1 oops=panic \
              no_timer_check mapstorm.token=t"
