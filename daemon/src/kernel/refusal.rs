@@ -2,7 +2,7 @@
 
 use std::io;
 
-use aya::programs::ProgramError;
+use aya::programs::{KProbeError, ProgramError};
 
 use super::error::{KernelError, chain, errno};
 use crate::probes::{Mechanism, Refusal};
@@ -33,6 +33,13 @@ pub(super) fn explain(
         Stage::Attach => "attach",
     };
     let code = errno(error);
+    if let Some(file) = no_kprobes(error) {
+        return Refusal {
+            reason: "no_kprobes",
+            detail: format!("{verb} {mechanism} `{hook}`: the kernel has no {file}"),
+            remedy: "run a kernel built with CONFIG_KPROBE_EVENTS".into(),
+        };
+    }
     let (reason, remedy) = classify(stage, code, privileged);
     let words = match code {
         Some(ENOTSUPP) => "not supported for this function (errno 524)".to_owned(),
@@ -48,6 +55,18 @@ pub(super) fn explain(
         reason,
         detail,
         remedy: remedy.into(),
+    }
+}
+
+/// The file that a kernel without kprobes does not have, if that is what failed.
+fn no_kprobes(error: &ProgramError) -> Option<String> {
+    match error {
+        ProgramError::KProbeError(KProbeError::FileError { filename, io_error })
+            if io_error.kind() == io::ErrorKind::NotFound =>
+        {
+            Some(filename.display().to_string())
+        }
+        _ => None,
     }
 }
 
