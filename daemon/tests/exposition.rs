@@ -119,7 +119,7 @@ fn the_limit_counts_every_line_and_spares_the_host() {
         families["mapstorm_series_dropped_total"].samples[0].value,
         9.0
     );
-    for limit in [all, all - 1, all / 2] {
+    for limit in [all, all - 1, all * 2 / 3] {
         let text = scrape(view(), limit);
         let dropped =
             text_format::parse(&text).unwrap()["mapstorm_series_dropped_total"].samples[0].value;

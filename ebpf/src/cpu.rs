@@ -15,6 +15,10 @@ pub const POPS_WAITING: usize = 8;
 pub const UNARMED: u64 = u64::MAX;
 /// A start this old, in nanoseconds, whose exit never came may be taken over.
 pub const STALE_NS: u64 = 10_000_000_000;
+/// A pop that has waited for longer than this, in nanoseconds, waits for an exit that was missed:
+/// only a few instructions lie between, and on kernels that preempt them a time slice or two.
+pub const WAIT_NS: u64 = 100_000_000;
+
 /// One call in flight. Entry and exit of a call share one trampoline frame, so the value of the
 /// context pointer identifies the call whatever preempts or interrupts it.
 #[derive(Debug)]
@@ -66,13 +70,15 @@ pub enum Lost {
     NoTimings,
     /// A pop was not counted: too many waited for the operations around them.
     PopOverflow,
+    /// A pop was not counted: the exit of the operation around it was missed.
+    PopOrphan,
     /// A pop was counted but not timed: its entry was missed.
     PopNoStart,
 }
 
 impl Lost {
     /// How many reasons there are.
-    pub const COUNT: usize = 9;
+    pub const COUNT: usize = 10;
 
     /// All reasons, in the order of their index.
     pub const ALL: [Self; Self::COUNT] = [
@@ -84,6 +90,7 @@ impl Lost {
         Self::Mismatch,
         Self::NoTimings,
         Self::PopOverflow,
+        Self::PopOrphan,
         Self::PopNoStart,
     ];
 
@@ -98,6 +105,7 @@ impl Lost {
             Self::Mismatch => "mismatch",
             Self::NoTimings => "no_timings",
             Self::PopOverflow => "pop_overflow",
+            Self::PopOrphan => "pop_orphan",
             Self::PopNoStart => "pop_no_start",
         }
     }

@@ -8,7 +8,7 @@ use aya_ebpf::{
     macros::{fentry, fexit},
     programs::{FEntryContext, FExitContext},
 };
-use mapstorm_abi::{CpuState, Lost, Popped};
+use mapstorm_abi::{CpuState, Lost, Popped, cpu::WAIT_NS};
 
 use crate::{
     slots::{self, MapPtr},
@@ -67,18 +67,23 @@ fn spill(cpu: &CpuState, started: bool, end_ns: u64, freelist: u64, found: u64) 
         start_ns = cpu.pop_start_ns.get();
         cpu.pop_key.set(0);
     }
+    // A free place counts as the oldest. Without one, the pop that gives way is one whose exit was
+    // missed: no more than that are ever nested.
+    let mut oldest = &cpu.pops_waiting[0];
     for waiting in &cpu.pops_waiting {
-        if waiting.end_ns.get() == 0 {
-            waiting.start_ns.set(start_ns);
-            waiting.freelist.set(freelist);
-            waiting.found.set(found);
-            store(&waiting.end_ns, end_ns);
-            // The flag goes last, so that who clears it finds the pop.
-            store(&cpu.pops_spilled, 1);
-            return;
+        if waiting.end_ns.get() < oldest.end_ns.get() {
+            oldest = waiting;
         }
     }
-    lose(cpu, Lost::PopOverflow);
+    if oldest.end_ns.get() != 0 {
+        lose(cpu, Lost::PopOverflow);
+    }
+    oldest.start_ns.set(start_ns);
+    oldest.freelist.set(freelist);
+    oldest.found.set(found);
+    store(&oldest.end_ns, end_ns);
+    // The flag goes last, so that who clears it finds the pop.
+    store(&cpu.pops_spilled, 1);
 }
 
 /// May pops wait elsewhere than in their usual place?
@@ -104,13 +109,23 @@ const NOTHING: Taken = Taken {
     found: 0,
 };
 
-/// Takes the pop that waits for the exit of an update on this map, wherever it waits. `after_ns` is
-/// the update's start, 0 when that was missed.
+/// Takes the pop that waits for the exit of an update on this map, wherever it waits, and lets none
+/// whose exit was missed keep later ones from the usual place, or later exits from the usual way.
+/// `after_ns` is the update's start, 0 when that was missed.
 #[inline(always)]
-pub(crate) fn take<const NESTING: bool>(cpu: &CpuState, map: MapPtr, after_ns: u64) -> Taken {
+pub(crate) fn take<const NESTING: bool>(
+    cpu: &CpuState,
+    map: MapPtr,
+    after_ns: u64,
+    now_ns: u64,
+) -> Taken {
     let freelist = freelist(map);
     if is_ours::<NESTING>(&cpu.popped, freelist, after_ns) {
         return empty(&cpu.popped);
+    }
+    if overdue(&cpu.popped, now_ns) {
+        store(&cpu.popped.end_ns, 0);
+        lose(cpu, Lost::PopOrphan);
     }
     if !spilled(cpu) {
         return NOTHING;
@@ -127,13 +142,21 @@ pub(crate) fn take<const NESTING: bool>(cpu: &CpuState, map: MapPtr, after_ns: u
         if taken.end_ns == 0 && is_ours::<NESTING>(popped, freelist, after_ns) {
             taken = empty(popped);
         } else {
-            left = true;
+            left |= !overdue(popped, now_ns);
         }
     }
     if left {
         store(&cpu.pops_spilled, 1);
     }
     taken
+}
+
+/// Is there a pop here that has waited for so long that its exit must have been missed? One that came
+/// after the clock was read is not.
+#[inline(always)]
+fn overdue(popped: &Popped, now_ns: u64) -> bool {
+    let end_ns = popped.end_ns.get();
+    end_ns != 0 && end_ns.wrapping_add(WAIT_NS) < now_ns
 }
 
 /// Is there a pop here that an update on this map may count? Where updates nest like a stack

@@ -165,7 +165,7 @@ fn exit_any<S: Site, const NESTING: bool>(
         end_ns: pop_end_ns,
         start_ns: pop_start_ns,
         found,
-    } = pop::take::<NESTING>(cpu, map, start_ns);
+    } = pop::take::<NESTING>(cpu, map, start_ns, now_ns);
     if pop_end_ns != 0 {
         add::<NESTING>(&slot.pops[if found == 0 { POP_EMPTY } else { POP_OK }], 1);
         if pop_start_ns == 0 {
