@@ -8,6 +8,7 @@ use crate::tools::{
     check,
     daemon::Daemon,
     guest::Guest,
+    scrape::Scrape,
 };
 
 /// Entries of every map here.
@@ -47,13 +48,24 @@ pub(crate) fn exact_syscall(guest: &Guest) -> Result<()> {
     three_maps(guest, &daemon, Source::Syscall, guest.online()?.as_slice())
 }
 
-/// A full map, one that churns below full and an idle one, at the same time from all of `cpus`.
+/// A full map, one that churns below full and an idle one, at the same time from all of `cpus`; and
+/// nothing was lost since the daemon started.
 pub(crate) fn three_maps(
     guest: &Guest,
     daemon: &Daemon,
     source: Source,
     cpus: &[u32],
 ) -> Result<()> {
+    check::nothing_lost(&counted(guest, daemon, source, cpus)?)
+}
+
+/// The same, whatever was lost before. The scrape that was compared.
+pub(crate) fn counted(
+    guest: &Guest,
+    daemon: &Daemon,
+    source: Source,
+    cpus: &[u32],
+) -> Result<Scrape> {
     let mut bench = Bench::load(
         guest,
         &[
@@ -79,8 +91,7 @@ pub(crate) fn three_maps(
         check::exact(guest, &scrape, &bench.truth(target)?)?;
     }
     check::untouched(&scrape, &bench.truth(Target::Idle)?)?;
-    check::nothing_lost(&scrape)?;
-    Ok(())
+    Ok(scrape)
 }
 
 pub(crate) fn exact_kinds(guest: &Guest) -> Result<()> {

@@ -61,11 +61,13 @@ fn follow(log: &Log, report: &Value) -> Result<(usize, usize)> {
     let to_close = passed(&report["ended"], number(&closed)?)?;
     ensure!(
         (1..=OPENS_WITHIN).contains(&to_open),
-        "opened {to_open} windows after the drill's start: {report} {opened}"
+        "opened {to_open} windows after the drill's start at {}: {opened}",
+        report["started"]
     );
     ensure!(
         (1..=CLOSES_WITHIN).contains(&to_close),
-        "closed {to_close} windows after the drill's end: {report} {closed}"
+        "closed {to_close} windows after the drill's end at {}: {closed}",
+        report["ended"]
     );
     Ok((to_open, to_close))
 }
