@@ -4,7 +4,11 @@
 
 use core::cell::Cell;
 
-use crate::{hook::Hook, outcome::Outcome};
+use crate::{
+    contention::{CLAIMER, WAITS, Wait},
+    hook::Hook,
+    outcome::Outcome,
+};
 
 /// Calls in flight one hook can time on one CPU.
 pub const FRAMES_PER_HOOK: usize = 8;
@@ -54,9 +58,9 @@ pub struct Popped {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u32)]
 pub enum Lost {
-    /// An operation was not counted: no free slot within reach of its hash.
+    /// An operation or a lock wait was not counted: no free slot within reach of its hash.
     NoSlot,
-    /// An operation was not counted: another program was claiming a slot on this CPU.
+    /// An operation or a lock wait was not counted: another program was claiming a slot on this CPU.
     SlotBusy,
     /// An operation was counted but not timed: all frames of its hook were taken.
     Unframed,
@@ -66,19 +70,30 @@ pub enum Lost {
     Orphan,
     /// An operation was counted but not timed: the frame found was of another map.
     Mismatch,
-    /// An operation, and a pop inside it, was counted but not timed: no free timings.
+    /// An operation, with a pop inside it, or a lock wait was counted but not timed: no free timings.
     NoTimings,
     /// A pop was not counted: too many waited for the operations around them.
     PopOverflow,
-    /// A pop was not counted: the exit of the operation around it was missed.
+    /// A pop was not counted: its own exit, or that of the operation around it, was missed.
     PopOrphan,
     /// A pop was counted but not timed: its entry was missed.
     PopNoStart,
+    /// A batch operation was counted, but not its elements: it ended with EFAULT, when the kernel does
+    /// not say how many it handed out.
+    BatchElements,
+    /// A sample of a caller was not kept: the daemon had not made room for it.
+    SampleDropped,
+    /// An operation was not counted: a return probe does not know its map unless its entry was seen.
+    NoMap,
+    /// A lock wait was not counted: too many were in flight, or it had no slot.
+    WaitOverflow,
+    /// A lock wait was not counted: its end was missed.
+    WaitOrphan,
 }
 
 impl Lost {
     /// How many reasons there are.
-    pub const COUNT: usize = 10;
+    pub const COUNT: usize = 15;
 
     /// All reasons, in the order of their index.
     pub const ALL: [Self; Self::COUNT] = [
@@ -92,6 +107,11 @@ impl Lost {
         Self::PopOverflow,
         Self::PopOrphan,
         Self::PopNoStart,
+        Self::BatchElements,
+        Self::SampleDropped,
+        Self::NoMap,
+        Self::WaitOverflow,
+        Self::WaitOrphan,
     ];
 
     /// Value of the label `reason`.
@@ -107,6 +127,11 @@ impl Lost {
             Self::PopOverflow => "pop_overflow",
             Self::PopOrphan => "pop_orphan",
             Self::PopNoStart => "pop_no_start",
+            Self::BatchElements => "batch_elements",
+            Self::SampleDropped => "sample_dropped",
+            Self::NoMap => "no_map",
+            Self::WaitOverflow => "wait_overflow",
+            Self::WaitOrphan => "wait_orphan",
         }
     }
 }
@@ -130,8 +155,10 @@ pub struct CpuState {
     pub pop_start_ns: Cell<u64>,
     /// The ended pop that waits for its operation's exit.
     pub popped: Popped,
+    /// Time from which a refused call is sampled again, nanoseconds of `bpf_ktime_get_ns`.
+    pub refused_due_ns: Cell<u64>,
     /// Calls in flight, by hook.
-    pub frames: [[Frame; FRAMES_PER_HOOK]; Hook::COUNT],
+    pub frames: [[Frame; FRAMES_PER_HOOK]; Hook::FRAMED],
     /// Ended pops whose operations were overtaken before they counted them.
     pub pops_waiting: [Popped; POPS_WAITING],
     /// Offset of this CPU's first free timings in its value, bytes.
@@ -141,15 +168,34 @@ pub struct CpuState {
     pub offered_timings: Cell<u32>,
     /// Slots claimed on this CPU.
     pub claims: Cell<u32>,
-    /// One flag per hook, set while its program claims a slot: a try-lock without atomics.
-    pub claiming: [Cell<u32>; Hook::COUNT],
-    /// To a multiple of eight.
-    pub pad: u32,
+    /// One flag per hook and one for the contention programs, set while its program claims a slot: a
+    /// try-lock without atomics.
+    pub claiming: [Cell<u32>; CLAIMER + 1],
+    /// Freelist of the pop in flight, where a return probe sees its end and so not its argument.
+    pub pop_freelist: Cell<u64>,
     /// Time of the last remark to the log, nanoseconds.
     pub remarked_ns: Cell<u64>,
+    /// What a function that returns a pointer has returned, by hook: once it was here it is a number.
+    pub returned: [Cell<u64>; Hook::FRAMED],
+    /// Time from which a slow call is sampled again, nanoseconds.
+    pub slow_due_ns: Cell<u64>,
+    /// Samples that were due: sent, or lost for want of room.
+    pub samples_due: Cell<u64>,
+    /// 1 when calls may be open in other frames than their hook's first.
+    pub nested: Cell<u64>,
+    /// Lock waits in flight.
+    pub waits: [Wait; WAITS],
+    /// Where a contention program turns a pointer into a number: it writes and reads it back.
+    pub number: Cell<u64>,
+    /// Always 0, which the verifier cannot know.
+    pub zero: Cell<u64>,
+    /// What the kernel adds a CPU's offset to for the address of the value of the array `ANCHOR`; 0
+    /// until it is known.
+    pub anchor: Cell<u64>,
     /// Updates by [`Outcome`], of all maps, where no probe can tell them apart.
     pub host_updates: [Cell<u64>; Outcome::COUNT],
-    /// Pops of all maps, indexed like [`Slot::pops`](crate::Slot::pops).
+    /// Pops of all maps, indexed by [`POP_OK`](crate::slot::POP_OK) and
+    /// [`POP_EMPTY`](crate::slot::POP_EMPTY).
     pub host_pops: [Cell<u64>; 2],
     /// Events lost by [`Lost`].
     pub lost: [Cell<u64>; Lost::COUNT],

@@ -6,15 +6,20 @@
 
 #![no_std]
 
+pub mod batch;
 pub mod bucket;
+pub mod contention;
 pub mod cpu;
 pub mod globals;
 pub mod hook;
 pub mod inventory;
 pub mod outcome;
+pub mod programs;
+pub mod sample;
 pub mod slot;
 pub mod workload;
 
+pub use contention::{Counted, LockClass, Wait};
 pub use cpu::{CpuState, Frame, Lost, Popped};
 pub use hook::{Hook, Op};
 pub use outcome::Outcome;

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errnos_map_to_their_outcomes_and_an_unknown_one_is_still_counted() {
+    fn o31_errnos_map_to_their_outcomes_and_an_unknown_one_is_still_counted() {
         for (ret, outcome) in [
             (0, Outcome::Ok),
             (-7, Outcome::E2big),

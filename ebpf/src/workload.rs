@@ -4,6 +4,8 @@ use crate::outcome::Outcome;
 
 /// Operations one run of a program does at most; the verifier walks every turn of the loop.
 pub const MAX_LOOPS: u64 = 128;
+/// Bytes of a value of the map that holds its buckets' locks for long.
+pub const HOT_VALUE: usize = 16 << 10;
 /// Errnos that a tally tells apart: those below this, a power of two.
 pub const ERRNOS: usize = 128;
 
@@ -27,11 +29,16 @@ pub enum Target {
     LruPercpu,
     /// A preallocated hash updated from inside interrupts.
     Nested,
+    /// A preallocated hash of large values: each update holds its bucket's lock for as long as it
+    /// takes to copy one.
+    Hot,
+    /// A preallocated hash whose elements are taken on some CPUs and given back on others.
+    Freelist,
 }
 
 impl Target {
     /// How many targets there are.
-    pub const COUNT: usize = 8;
+    pub const COUNT: usize = 10;
 
     /// All targets, in the order of their index.
     pub const ALL: [Self; Self::COUNT] = [
@@ -43,6 +50,8 @@ impl Target {
         Self::Lru,
         Self::LruPercpu,
         Self::Nested,
+        Self::Hot,
+        Self::Freelist,
     ];
 
     /// The map's name, in the object and in the kernel.
@@ -56,6 +65,8 @@ impl Target {
             Self::Lru => "drill_lru",
             Self::LruPercpu => "drill_lrupercpu",
             Self::Nested => "drill_nested",
+            Self::Hot => "drill_hot",
+            Self::Freelist => "drill_freelist",
         }
     }
 
@@ -70,6 +81,8 @@ impl Target {
             Self::Lru => "update_lru",
             Self::LruPercpu => "update_lrupercpu",
             Self::Nested => "update_nested",
+            Self::Hot => "update_hot",
+            Self::Freelist => "update_freelist",
         }
     }
 }
@@ -87,9 +100,13 @@ pub struct Run {
     pub key_mask: u64,
     /// `BPF_ANY`, `BPF_NOEXIST` or `BPF_EXIST`.
     pub flags: u64,
-    /// 1 to delete each key after its update, so that the map stays as full as it was.
+    /// 1 to delete each key after its update, so that the map stays as full as it was;
+    /// [`DELETE_ONLY`] to delete it and not to update it.
     pub delete: u64,
 }
+
+/// [`Run::delete`] of a run that updates nothing.
+pub const DELETE_ONLY: u64 = 2;
 
 /// What the programs of one target did on one CPU: the truth that probes are measured against.
 /// Indexed `cpu × Target::COUNT + target`.
@@ -99,8 +116,8 @@ pub struct Tally {
     /// Updates by errno, 0 for success: an index needs no branch, which keeps the loop cheap to
     /// verify.
     pub updates: [u64; ERRNOS],
-    /// Deletes that removed an element.
-    pub deletes: u64,
+    /// Deletes by errno, 0 for success.
+    pub deletes: [u64; ERRNOS],
     /// Time spent in the loops, nanoseconds.
     pub ns: u64,
     /// Fewest nanoseconds per 1,000 updates that a run of at least 100 took, 0 for none: the cost
@@ -108,11 +125,23 @@ pub struct Tally {
     pub best_ns_per_1000: u64,
 }
 
+/// What a witness saw on one CPU while that was inside of the work; by CPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Fight {
+    /// Not 0 while the CPU is inside of the work.
+    pub inside: u64,
+    /// Waits for spinlocks that began.
+    pub waits: u64,
+    /// Waits for any lock that ended without it.
+    pub failures: u64,
+}
+
 impl Default for Tally {
     fn default() -> Self {
         Self {
             updates: [0; ERRNOS],
-            deletes: 0,
+            deletes: [0; ERRNOS],
             ns: 0,
             best_ns_per_1000: 0,
         }
@@ -132,11 +161,17 @@ impl Tally {
 
     /// Updates by [`Outcome`], as the probes count them.
     pub fn outcomes(&self) -> [u64; Outcome::COUNT] {
-        let mut outcomes = [0; Outcome::COUNT];
-        for (errno, count) in self.updates.iter().enumerate() {
-            outcomes[Outcome::of(-(errno as i32)) as usize] += count;
-        }
-        outcomes
+        by_outcome(&self.updates)
+    }
+
+    /// Deletes that removed an element.
+    pub fn removed(&self) -> u64 {
+        self.deletes[0]
+    }
+
+    /// Deletes by [`Outcome`], as the probes count them.
+    pub fn delete_outcomes(&self) -> [u64; Outcome::COUNT] {
+        by_outcome(&self.deletes)
     }
 
     /// Counts one update that ended with this errno, 0 for success.
@@ -144,16 +179,45 @@ impl Tally {
         self.updates[errno as usize & (ERRNOS - 1)] += 1;
     }
 
+    /// Counts one delete that ended with this errno, 0 for success.
+    pub fn add_delete(&mut self, errno: i32) {
+        self.deletes[errno as usize & (ERRNOS - 1)] += 1;
+    }
+
+    /// What was done since `before`.
+    pub fn since(&self, before: &Self) -> Self {
+        let mut since = *self;
+        for (n, was) in since.updates.iter_mut().zip(before.updates) {
+            *n -= was;
+        }
+        for (n, was) in since.deletes.iter_mut().zip(before.deletes) {
+            *n -= was;
+        }
+        since.ns -= before.ns;
+        since
+    }
+
     /// Adds what was done elsewhere.
     pub fn merge(&mut self, other: &Self) {
         for (sum, n) in self.updates.iter_mut().zip(other.updates) {
             *sum += n;
         }
-        self.deletes += other.deletes;
+        for (sum, n) in self.deletes.iter_mut().zip(other.deletes) {
+            *sum += n;
+        }
         self.ns += other.ns;
         self.best_ns_per_1000 = match (self.best_ns_per_1000, other.best_ns_per_1000) {
             (0, best) | (best, 0) => best,
             (a, b) => a.min(b),
         };
     }
+}
+
+/// Counts by errno as counts by [`Outcome`].
+fn by_outcome(errnos: &[u64; ERRNOS]) -> [u64; Outcome::COUNT] {
+    let mut outcomes = [0; Outcome::COUNT];
+    for (errno, count) in errnos.iter().enumerate() {
+        outcomes[Outcome::of(-(errno as i32)) as usize] += count;
+    }
+    outcomes
 }

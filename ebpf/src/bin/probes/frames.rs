@@ -3,9 +3,12 @@
 //! Only a hook's entry program claims its frames, and that never runs inside itself on one CPU
 //! (5.12 and newer) or nests like a stack (5.10): plain loads and stores are enough.
 
-use mapstorm_abi::{CpuState, Frame, Hook, Lost, cpu::STALE_NS};
+use mapstorm_abi::{
+    CpuState, Frame, Hook, Lost,
+    cpu::{STALE_NS, UNARMED},
+};
 
-use crate::tables::lose;
+use crate::tables::{lose, store};
 
 /// A hook's first frame: the one a call uses unless calls are nested.
 #[inline(always)]
@@ -13,10 +16,22 @@ pub(crate) fn first(cpu: &CpuState, hook: Hook) -> &Frame {
     &cpu.frames[hook as usize][0]
 }
 
-/// The frame an entry may use when calls are nested: a free one, the one a call with the same
-/// context pointer left behind, or the first whose start is so old that its exit will not come.
+/// The frame an entry may use when calls are nested, as [`free`]; without one the call is counted as
+/// not timed.
 #[inline(always)]
 pub(crate) fn claim(cpu: &CpuState, hook: Hook, key: u64, now_ns: u64) -> Option<&Frame> {
+    let frame = free(cpu, hook, key, now_ns);
+    if frame.is_none() {
+        lose(cpu, Lost::Unframed);
+    }
+    frame
+}
+
+/// A free frame, the one a call with the same key left behind, or the first whose start is so old
+/// that its exit will not come.
+#[inline(always)]
+pub(crate) fn free(cpu: &CpuState, hook: Hook, key: u64, now_ns: u64) -> Option<&Frame> {
+    store(&cpu.nested, 1);
     for frame in &cpu.frames[hook as usize] {
         if frame.map.get() == 0 {
             return Some(frame);
@@ -32,7 +47,18 @@ pub(crate) fn claim(cpu: &CpuState, hook: Hook, key: u64, now_ns: u64) -> Option
             return Some(frame);
         }
     }
-    lose(cpu, Lost::Unframed);
+    None
+}
+
+/// The frame of the call with this key.
+#[inline(always)]
+pub(crate) fn of(cpu: &CpuState, hook: Hook, key: u64) -> Option<&Frame> {
+    for frame in &cpu.frames[hook as usize] {
+        let map = frame.map.get();
+        if frame.key.get() == key && map != 0 && map != UNARMED {
+            return Some(frame);
+        }
+    }
     None
 }
 

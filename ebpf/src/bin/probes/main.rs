@@ -1,9 +1,15 @@
 //! The observing programs: one entry and one exit program per kernel function, and an iterator.
 //!
-//! They use arrays only: a hash map in here would re-enter what is being measured. Nothing here
-//! takes a lock, sleeps, or reads memory through a helper that lockdown takes away.
+//! They use arrays only, and a ring buffer for rare samples: a hash map in here would re-enter what is
+//! being measured. Nothing here
+//! takes a lock or sleeps; only the list of users reads memory through a helper that lockdown takes
+//! away.
 #![cfg_attr(target_arch = "bpf", no_std, no_main, feature(asm_experimental_arch))]
 
+#[cfg(target_arch = "bpf")]
+mod batch;
+#[cfg(target_arch = "bpf")]
+mod contention;
 #[cfg(target_arch = "bpf")]
 mod frames;
 #[cfg(target_arch = "bpf")]
@@ -11,17 +17,27 @@ mod globals;
 #[cfg(target_arch = "bpf")]
 mod inventory;
 #[cfg(target_arch = "bpf")]
+mod lock;
+#[cfg(target_arch = "bpf")]
+mod operation;
+#[cfg(target_arch = "bpf")]
+mod pairs;
+#[cfg(target_arch = "bpf")]
 mod pop;
 #[cfg(target_arch = "bpf")]
+mod programs;
+#[cfg(target_arch = "bpf")]
 mod remark;
+#[cfg(target_arch = "bpf")]
+mod sample;
+#[cfg(target_arch = "bpf")]
+mod sites;
 #[cfg(target_arch = "bpf")]
 mod slots;
 #[cfg(target_arch = "bpf")]
 mod tables;
 #[cfg(target_arch = "bpf")]
 mod untyped;
-#[cfg(target_arch = "bpf")]
-mod update;
 
 /// The kernel's licence check: the helpers used here are for GPL-compatible programs.
 #[cfg(target_arch = "bpf")]

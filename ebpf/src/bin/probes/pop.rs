@@ -11,38 +11,38 @@ use aya_ebpf::{
 use mapstorm_abi::{CpuState, Lost, Popped, cpu::WAIT_NS};
 
 use crate::{
+    operation::freelist,
     slots::{self, MapPtr},
     tables::{armed, cpu, load, lose, now_ns, store},
-    update::freelist,
 };
 
 /// `BPF_F_NO_PREALLOC`.
-const NO_PREALLOC: u32 = 1;
+pub(crate) const NO_PREALLOC: u32 = 1;
 /// `E2BIG`.
-const E2BIG: i64 = 7;
+pub(crate) const E2BIG: i64 = 7;
 
-/// Stamps the start. Whether the probes are armed is seen at the update's exit: a pop from before
+/// Stamps the start of the call with this key. Whether the probes are armed is seen at the update's exit: a pop from before
 /// that nobody counted is dropped by the daemon when it arms.
 #[inline(always)]
-fn enter(ctx: &FEntryContext) -> Option<()> {
+pub(crate) fn enter(key: u64) -> Option<()> {
     let cpu = cpu()?;
     cpu.pop_start_ns.set(now_ns());
-    cpu.pop_key.set(ctx.as_ptr() as u64);
+    cpu.pop_key.set(key);
     Some(())
 }
 
 /// Leaves the pop for the exit of the update around it. `freelist` and `found`, 0 when every list
 /// was empty, are read after the clock.
 #[inline(always)]
-fn exit(
-    ctx: &FExitContext,
+pub(crate) fn exit(
+    key: u64,
     freelist: impl FnOnce() -> u64,
     found: impl FnOnce() -> u64,
 ) -> Option<()> {
     let end_ns = now_ns();
     let cpu = cpu()?;
     let waiting = &cpu.popped;
-    let started = cpu.pop_key.get() == ctx.as_ptr() as u64;
+    let started = cpu.pop_key.get() == key;
     if !started || waiting.end_ns.get() != 0 {
         spill(cpu, started, end_ns, freelist(), found());
         return Some(());
@@ -103,23 +103,22 @@ pub(crate) struct Taken {
 }
 
 /// Nothing taken. Not an `Option`: its unset half on the stack would fail older verifiers.
-const NOTHING: Taken = Taken {
+pub(crate) const NOTHING: Taken = Taken {
     end_ns: 0,
     start_ns: 0,
     found: 0,
 };
 
-/// Takes the pop that waits for the exit of an update on this map, wherever it waits, and lets none
+/// Takes the pop that waits for the exit of an update on the map of this freelist, wherever it waits, and lets none
 /// whose exit was missed keep later ones from the usual place, or later exits from the usual way.
 /// `after_ns` is the update's start, 0 when that was missed.
 #[inline(always)]
 pub(crate) fn take<const NESTING: bool>(
     cpu: &CpuState,
-    map: MapPtr,
+    freelist: u64,
     after_ns: u64,
     now_ns: u64,
 ) -> Taken {
-    let freelist = freelist(map);
     if is_ours::<NESTING>(&cpu.popped, freelist, after_ns) {
         return empty(&cpu.popped);
     }
@@ -134,18 +133,19 @@ pub(crate) fn take<const NESTING: bool>(
     // spilled meanwhile is not forgotten.
     store(&cpu.pops_spilled, 0);
     let mut taken = NOTHING;
-    let mut left = false;
     for popped in &cpu.pops_waiting {
-        if popped.end_ns.get() == 0 {
-            continue;
-        }
-        if taken.end_ns == 0 && is_ours::<NESTING>(popped, freelist, after_ns) {
+        if is_ours::<NESTING>(popped, freelist, after_ns) {
             taken = empty(popped);
-        } else {
-            left |= !overdue(popped, now_ns);
+            break;
         }
     }
-    if left {
+    // In a loop of its own, and without a branch: what the verifier has to remember from one turn to
+    // the next it walks once for each value.
+    let mut left = 0;
+    for popped in &cpu.pops_waiting {
+        left |= overdue_ns(popped, now_ns);
+    }
+    if left >> 63 != 0 {
         store(&cpu.pops_spilled, 1);
     }
     taken
@@ -155,8 +155,16 @@ pub(crate) fn take<const NESTING: bool>(
 /// after the clock was read is not.
 #[inline(always)]
 fn overdue(popped: &Popped, now_ns: u64) -> bool {
-    let end_ns = popped.end_ns.get();
-    end_ns != 0 && end_ns.wrapping_add(WAIT_NS) < now_ns
+    popped.end_ns.get() != 0 && overdue_ns(popped, now_ns) >> 63 == 0
+}
+
+/// For how long a pop has been overdue, nanoseconds: as a negative number while it is not, and long
+/// since where there is no pop.
+#[inline(always)]
+fn overdue_ns(popped: &Popped, now_ns: u64) -> u64 {
+    now_ns
+        .wrapping_sub(WAIT_NS + 1)
+        .wrapping_sub(popped.end_ns.get())
 }
 
 /// Is there a pop here that an update on this map may count? Where updates nest like a stack
@@ -185,14 +193,14 @@ fn empty(popped: &Popped) -> Taken {
 /// `__pcpu_freelist_pop(struct pcpu_freelist *)`.
 #[fentry]
 pub(crate) fn pop_in(ctx: FEntryContext) -> u32 {
-    enter(&ctx);
+    enter(ctx.as_ptr() as u64);
     0
 }
 
 /// Its exit: NULL means that every list was empty.
 #[fexit]
 pub(crate) fn pop_out(ctx: FExitContext) -> u32 {
-    exit(&ctx, || ctx.arg(0), || ctx.arg(1));
+    exit(ctx.as_ptr() as u64, || ctx.arg(0), || ctx.arg(1));
     0
 }
 
@@ -207,7 +215,7 @@ fn alloc_pops(map: MapPtr, old_elem: u64) -> bool {
 #[fentry]
 pub(crate) fn alloc_in(ctx: FEntryContext) -> u32 {
     if alloc_pops(ctx.arg(0), ctx.arg(7)) {
-        enter(&ctx);
+        enter(ctx.as_ptr() as u64);
     }
     0
 }
@@ -216,7 +224,11 @@ pub(crate) fn alloc_in(ctx: FEntryContext) -> u32 {
 #[inline(always)]
 fn alloc_exit(ctx: &FExitContext, ret: i64) {
     if alloc_pops(ctx.arg(0), ctx.arg(7)) {
-        exit(ctx, || freelist(ctx.arg(0)), || u64::from(ret != -E2BIG));
+        exit(
+            ctx.as_ptr() as u64,
+            || freelist(ctx.arg(0)),
+            || u64::from(ret != -E2BIG),
+        );
     }
 }
 

@@ -1,6 +1,6 @@
 //! Rare words from inside the kernel to the daemon's log; the counters say how often.
 
-use aya_ebpf::programs::FExitContext;
+use aya_ebpf::EbpfContext;
 use aya_log_ebpf::warn;
 use mapstorm_abi::CpuState;
 
@@ -11,7 +11,7 @@ const EVERY_NS: u64 = 10_000_000_000;
 
 /// An operation could not be counted: its CPU has no slot for the map.
 #[inline(never)]
-pub(crate) fn uncounted(ctx: &FExitContext, cpu: &CpuState) {
+pub(crate) fn uncounted(ctx: &impl EbpfContext, cpu: &CpuState) {
     let now_ns = now_ns();
     let last_ns = cpu.remarked_ns.get();
     if last_ns != 0 && now_ns.wrapping_sub(last_ns) < EVERY_NS {

@@ -4,7 +4,8 @@ use core::{arch::asm, ptr};
 
 use mapstorm_abi::{
     CpuState, Histogram, Hook, Lost, Op, Slot, Timings, bucket,
-    inventory::MapRecord,
+    contention::CLAIMER,
+    inventory::MapHead,
     slot::{KEY_EMPTY, KEY_TOMBSTONE, NAME_LEN, NO_TIMINGS, PROBES, key, next, start},
 };
 
@@ -13,37 +14,62 @@ use crate::{
         LAST_TIMINGS, OFFSET_MAP_FLAGS, OFFSET_MAP_ID, OFFSET_MAP_MAX_ENTRIES, OFFSET_MAP_NAME,
         OFFSET_MAP_TYPE, SLOT_MASK,
     },
-    tables::{add, load, lose, store},
+    tables::{add, load, lose, peek, store},
 };
 
 /// A `struct bpf_map *` argument: the verifier knows its type and lets its fields be read.
 pub(crate) type MapPtr = *const u8;
 
-/// Reads the `T` at `offset` bytes into the map.
+/// Reads the `T` at `offset` bytes into the map, or into another object whose type the verifier
+/// knows.
 #[inline(always)]
-fn field<T: Copy>(map: MapPtr, offset: u32) -> T {
-    let field = map.wrapping_add(offset as usize).cast::<T>();
-    // SAFETY: the offset is that of a field of this type in the running kernel (BTF); the kernel
-    // makes a faulting read give zero.
-    unsafe { *field }
+pub(crate) fn field<T: Copy>(map: MapPtr, offset: u32) -> T {
+    Map::field(map, offset)
+}
+
+/// A map whose fields can be read, in the way that the program's type allows.
+pub(crate) trait Map: Copy {
+    /// Reads the `T` at `offset` bytes into the map, the offset of a field of this type in the
+    /// running kernel (BTF). A faulting read gives zero.
+    fn field<T: Copy>(self, offset: u32) -> T;
+}
+
+impl Map for MapPtr {
+    #[inline(always)]
+    fn field<T: Copy>(self, offset: u32) -> T {
+        let field = self.wrapping_add(offset as usize).cast::<T>();
+        // SAFETY: a field of this type, and the kernel makes a faulting read give zero.
+        unsafe { *field }
+    }
+}
+
+/// A `struct bpf_map *` that is a number to the verifier, as in return probes: a helper reads it.
+#[derive(Clone, Copy)]
+pub(crate) struct Address(pub(crate) u64);
+
+impl Map for Address {
+    #[inline(always)]
+    fn field<T: Copy>(self, offset: u32) -> T {
+        peek(self.0.wrapping_add(u64::from(offset)))
+    }
 }
 
 /// The map's flags.
 #[inline(always)]
-pub(crate) fn flags(map: MapPtr) -> u32 {
-    field(map, OFFSET_MAP_FLAGS.load())
+pub(crate) fn flags(map: impl Map) -> u32 {
+    map.field(OFFSET_MAP_FLAGS.load())
 }
 
 /// What the map is.
 #[inline(always)]
-pub(crate) fn identity(map: MapPtr) -> MapRecord {
+pub(crate) fn head(map: impl Map) -> MapHead {
     let name = OFFSET_MAP_NAME.load();
     // The name is read as two words: byte by byte would be sixteen loads.
-    let words: [u64; 2] = [field(map, name), field(map, name + NAME_LEN as u32 / 2)];
-    MapRecord {
-        id: field(map, OFFSET_MAP_ID.load()),
-        map_type: field(map, OFFSET_MAP_TYPE.load()),
-        max_entries: field(map, OFFSET_MAP_MAX_ENTRIES.load()),
+    let words: [u64; 2] = [map.field(name), map.field(name + NAME_LEN as u32 / 2)];
+    MapHead {
+        id: map.field(OFFSET_MAP_ID.load()),
+        map_type: map.field(OFFSET_MAP_TYPE.load()),
+        max_entries: map.field(OFFSET_MAP_MAX_ENTRIES.load()),
         flags: flags(map),
         // SAFETY: any bytes are a name.
         name: unsafe { core::mem::transmute::<[u64; 2], [u8; NAME_LEN]>(words) },
@@ -52,14 +78,14 @@ pub(crate) fn identity(map: MapPtr) -> MapRecord {
 
 /// Key of (map, operation).
 #[inline(always)]
-fn key_of(op: Op, map: MapPtr) -> u64 {
-    key(field::<u32>(map, OFFSET_MAP_ID.load()), op)
+fn key_of(op: Op, map: impl Map) -> u64 {
+    key(map.field::<u32>(OFFSET_MAP_ID.load()), op)
 }
 
 /// The slot at an offset within this CPU's slots, which lie behind its state; the offset comes from
 /// a mask that the verifier knows.
 #[inline(always)]
-fn at(cpu: &CpuState, offset: u64) -> &'static Slot {
+pub(crate) fn at(cpu: &CpuState, offset: u64) -> &'static Slot {
     let slot = ptr::from_ref(cpu)
         .wrapping_add(1)
         .wrapping_byte_add(offset as usize)
@@ -84,11 +110,23 @@ pub(crate) fn first(cpu: &CpuState, op: Op, map: MapPtr) -> Option<&'static Slot
 /// The slot of (map, operation), claimed if need be. When there is none to be had the operation is
 /// counted as lost.
 #[inline(never)]
-pub(crate) fn find(cpu: &CpuState, hook: Hook, op: Op, map: MapPtr) -> Option<&'static Slot> {
-    let key = key_of(op, map);
+pub(crate) fn find<M: Map>(cpu: &CpuState, hook: Hook, op: Op, map: M) -> Option<&'static Slot> {
+    find_key(cpu, hook as usize, key_of(op, map), || head(map))
+}
+
+/// The slot of a key, claimed if need be with what its map is; see [`claim`] for the claimer.
+#[inline(always)]
+pub(crate) fn find_key(
+    cpu: &CpuState,
+    claimer: usize,
+    key: u64,
+    head: impl FnOnce() -> MapHead,
+) -> Option<&'static Slot> {
     let mask = u64::from(SLOT_MASK.load());
     let mut offset = start(key, mask);
-    for _ in 0..PROBES {
+    // The verifier walks every turn: whatever it would have to remember from one to the next, as
+    // whether a slot was free, it would walk twice.
+    for probe in 1..=PROBES {
         let slot = at(cpu, offset);
         let found = slot.key.get();
         if found == key {
@@ -97,63 +135,79 @@ pub(crate) fn find(cpu: &CpuState, hook: Hook, op: Op, map: MapPtr) -> Option<&'
         if found == KEY_EMPTY {
             break;
         }
-        offset = next(offset, mask);
+        offset = next(offset, probe, mask);
     }
-    claim(cpu, hook, key, map)
+    claim(cpu, claimer, key, head)
 }
 
-/// Makes the first free slot ours, unless a program of another hook is claiming on this CPU right
-/// now.
+/// Counts what has no slot: an operation by why, a wait for a lock as such.
+#[inline(always)]
+fn lose_slot(cpu: &CpuState, claimer: usize, reason: Lost) {
+    let is_wait = claimer == CLAIMER;
+    lose(cpu, if is_wait { Lost::WaitOverflow } else { reason });
+}
+
+/// Makes the first free slot ours, unless another claimer, which is another hook or the contention
+/// programs, is at it on this CPU right now.
 ///
 /// Every program raises its own flag and then looks at the others': of two that overlap at least
 /// one sees the other and gives up, which is enough on one CPU and needs no atomic exchange.
 #[inline(always)]
-fn claim(cpu: &CpuState, hook: Hook, key: u64, map: MapPtr) -> Option<&'static Slot> {
-    let own = &cpu.claiming[hook as usize];
+fn claim(
+    cpu: &CpuState,
+    claimer: usize,
+    key: u64,
+    head: impl FnOnce() -> MapHead,
+) -> Option<&'static Slot> {
+    let own = &cpu.claiming[claimer];
     let mut busy = load(own) != 0;
     if !busy {
         store(own, 1);
         for (other, flag) in cpu.claiming.iter().enumerate() {
-            busy |= other != hook as usize && load(flag) != 0;
+            busy |= other != claimer && load(flag) != 0;
         }
         if !busy {
-            let slot = fill(cpu, key, map);
+            let slot = fill(cpu, claimer, key, head);
             store(own, 0);
             return slot;
         }
         store(own, 0);
     }
-    lose(cpu, Lost::SlotBusy);
+    lose_slot(cpu, claimer, Lost::SlotBusy);
     None
 }
 
 /// Writes what the map is into the first free slot. The search is done again: before the flag was
 /// raised the slot could still be claimed by another.
 #[inline(always)]
-fn fill(cpu: &CpuState, key: u64, map: MapPtr) -> Option<&'static Slot> {
+fn fill(
+    cpu: &CpuState,
+    claimer: usize,
+    key: u64,
+    head: impl FnOnce() -> MapHead,
+) -> Option<&'static Slot> {
     let mask = u64::from(SLOT_MASK.load());
     let mut offset = start(key, mask);
-    for _ in 0..PROBES {
+    for probe in 1..=PROBES {
         let slot = at(cpu, offset);
         let found = load(&slot.key);
         if found == key {
             return Some(slot);
         }
         if found == KEY_EMPTY || found == KEY_TOMBSTONE {
-            describe(cpu, slot, map);
+            describe(cpu, slot, &head());
             store(&slot.key, key);
             return Some(slot);
         }
-        offset = next(offset, mask);
+        offset = next(offset, probe, mask);
     }
-    lose(cpu, Lost::NoSlot);
+    lose_slot(cpu, claimer, Lost::NoSlot);
     None
 }
 
 /// Writes what the map is into a slot; its key, which makes it valid, is written after.
 #[inline(always)]
-fn describe(cpu: &CpuState, slot: &Slot, map: MapPtr) {
-    let map = identity(map);
+fn describe(cpu: &CpuState, slot: &Slot, map: &MapHead) {
     slot.map_type.set(map.map_type);
     slot.max_entries.set(map.max_entries);
     slot.flags.set(map.flags);
@@ -172,8 +226,12 @@ fn hand_out(cpu: &CpuState) -> u32 {
         return next;
     }
     let offered = load(&cpu.offered_timings);
+    if offered == 0 {
+        return NO_TIMINGS;
+    }
+    // Only what was taken is wiped out: the daemon may make the next offer at any time.
     store(&cpu.offered_timings, 0);
-    if offered == 0 { NO_TIMINGS } else { offered }
+    offered
 }
 
 /// The timings of a slot, if it has any.

@@ -1,10 +1,10 @@
 //! The mapped table, and how a word of it is added to.
 
-use core::{arch::asm, cell::Cell};
+use core::{arch::asm, cell::Cell, ffi::c_void, mem::MaybeUninit};
 
 use aya_ebpf::{
     bindings::BPF_F_MMAPABLE,
-    helpers::{bpf_get_smp_processor_id, bpf_ktime_get_ns},
+    helpers::{bpf_get_smp_processor_id, bpf_ktime_get_ns, generated::bpf_probe_read_kernel},
     macros::map,
     maps::Array,
 };
@@ -77,4 +77,31 @@ pub(crate) fn atomic_add(word: &Cell<u64>, n: u64) {
 #[inline(always)]
 pub(crate) fn lose(cpu: &CpuState, reason: Lost) {
     atomic_add(&cpu.lost[reason as usize], 1);
+}
+
+/// The value of a pointer. The verifier lets no pointer be compared or computed with freely, but a
+/// number that was read from memory.
+#[inline(always)]
+pub(crate) fn number(cpu: &CpuState, pointer: *mut c_void) -> u64 {
+    store(&cpu.number, pointer as u64);
+    load(&cpu.number)
+}
+
+/// Reads kernel memory that the verifier knows nothing of; what cannot be read is zero.
+#[inline(always)]
+pub(crate) fn peek<T: Copy>(address: u64) -> T {
+    let mut value = MaybeUninit::<T>::uninit();
+    let to = value.as_mut_ptr().cast();
+    // SAFETY: `value` has room for the bytes asked for; the source may be any address.
+    unsafe { bpf_probe_read_kernel(to, size_of::<T>() as u32, address as *const c_void) };
+    // SAFETY: the helper filled it, with zeros where it could not read. To look at what it returned
+    // would be one more way for the verifier to walk.
+    unsafe { value.assume_init() }
+}
+
+/// The same number, of which the verifier knows nothing any more. In a loop it walks every turn once
+/// for each range that a number may be in.
+#[inline(always)]
+pub(crate) fn forget(cpu: &CpuState, number: u64) -> u64 {
+    number ^ load(&cpu.zero)
 }

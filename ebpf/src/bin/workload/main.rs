@@ -3,6 +3,8 @@
 #![cfg_attr(target_arch = "bpf", no_std, no_main)]
 
 #[cfg(target_arch = "bpf")]
+mod contention;
+#[cfg(target_arch = "bpf")]
 mod tally;
 #[cfg(target_arch = "bpf")]
 mod update;

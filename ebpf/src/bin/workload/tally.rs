@@ -23,6 +23,12 @@ pub(crate) fn update(tally: &mut Tally, ret: i64) {
     tally.updates[-ret as usize & (ERRNOS - 1)] += 1;
 }
 
+/// Counts one delete.
+#[inline(always)]
+pub(crate) fn delete(tally: &mut Tally, ret: i64) {
+    tally.deletes[-ret as usize & (ERRNOS - 1)] += 1;
+}
+
 /// Adds the time that a run of `loops` updates took.
 #[inline(always)]
 pub(crate) fn time(tally: &mut Tally, loops: u64, ns: u64) {

@@ -4,10 +4,10 @@ use aya_ebpf::{
     bindings::BPF_F_NO_PREALLOC,
     helpers::bpf_ktime_get_ns,
     macros::{map, raw_tracepoint},
-    maps::{HashMap, LruHashMap, LruPerCpuHashMap, PerCpuHashMap},
+    maps::{Array, HashMap, LruHashMap, LruPerCpuHashMap, PerCpuHashMap},
     programs::RawTracePointContext,
 };
-use mapstorm_abi::workload::{MAX_LOOPS, Run, Target};
+use mapstorm_abi::workload::{DELETE_ONLY, HOT_VALUE, MAX_LOOPS, Run, Target};
 
 use crate::tally;
 
@@ -25,7 +25,7 @@ macro_rules! target {
                 &arguments(&ctx),
                 Target::$target,
                 |key, value, flags| errno($map.insert(key, value, flags)),
-                |key| $map.remove(key).is_ok(),
+                |key| errno($map.remove(key)),
             );
             0
         }
@@ -40,6 +40,30 @@ target!(Percpu, PERCPU: PerCpuHashMap, 0, "drill_percpu", update_percpu);
 target!(Lru, LRU: LruHashMap, 0, "drill_lru", update_lru);
 target!(LruPercpu, LRUPERCPU: LruPerCpuHashMap, 0, "drill_lrupercpu", update_lrupercpu);
 target!(Nested, NESTED_MAP: HashMap, 0, "drill_nested", update_nested);
+target!(Freelist, FREELIST: HashMap, 0, "drill_freelist", update_freelist);
+
+/// The map `drill_hot`; the driver sets its size.
+#[map(name = "drill_hot")]
+static HOT: HashMap<u32, [u8; HOT_VALUE]> = HashMap::with_max_entries(16, 0);
+
+/// What it is updated with: larger than a program's stack.
+#[map]
+static VALUE: Array<[u8; HOT_VALUE]> = Array::with_max_entries(1, 0);
+
+/// Updates `drill_hot` as its arguments say.
+#[raw_tracepoint]
+pub(crate) fn update_hot(ctx: RawTracePointContext) -> i32 {
+    let Some(value) = VALUE.get(0) else {
+        return 0;
+    };
+    run(
+        &arguments(&ctx),
+        Target::Hot,
+        |key, _, flags| errno(HOT.insert(key, value, flags)),
+        |key| errno(HOT.remove(key)),
+    );
+    0
+}
 
 /// Reads the arguments that the driver passes as a raw tracepoint's.
 #[inline(always)]
@@ -68,7 +92,7 @@ fn run(
     run: &Run,
     target: Target,
     insert: impl Fn(&u32, &u64, u64) -> i64,
-    remove: impl Fn(&u32) -> bool,
+    remove: impl Fn(&u32) -> i64,
 ) -> Option<()> {
     let tally = tally::of(target)?;
     // SAFETY: the helper has no precondition.
@@ -78,9 +102,11 @@ fn run(
             break;
         }
         let key = (run.first_key + (turn & run.key_mask)) as u32;
-        tally::update(tally, insert(&key, &turn, run.flags));
-        if run.delete != 0 && remove(&key) {
-            tally.deletes += 1;
+        if run.delete != DELETE_ONLY {
+            tally::update(tally, insert(&key, &turn, run.flags));
+        }
+        if run.delete != 0 {
+            tally::delete(tally, remove(&key));
         }
     }
     // SAFETY: as above.
@@ -106,7 +132,29 @@ pub(crate) fn interrupt(_ctx: RawTracePointContext) -> i32 {
         &NESTED,
         Target::Nested,
         |key, value, flags| errno(NESTED_MAP.insert(key, value, flags)),
-        |key| NESTED_MAP.remove(key).is_ok(),
+        |key| errno(NESTED_MAP.remove(key)),
     );
     0
+}
+
+/// What `update_churn` does.
+#[inline(always)]
+pub(crate) fn churn(ctx: &RawTracePointContext) {
+    run(
+        &arguments(ctx),
+        Target::Churn,
+        |key, value, flags| errno(CHURN.insert(key, value, flags)),
+        |key| errno(CHURN.remove(key)),
+    );
+}
+
+/// What `update_lru` does.
+#[inline(always)]
+pub(crate) fn lru(ctx: &RawTracePointContext) {
+    run(
+        &arguments(ctx),
+        Target::Lru,
+        |key, value, flags| errno(LRU.insert(key, value, flags)),
+        |key| errno(LRU.remove(key)),
+    );
 }
