@@ -3,10 +3,17 @@
 use std::{
     net::{Ipv4Addr, SocketAddr},
     num::NonZeroU64,
+    path::PathBuf,
     time::Duration,
 };
 
-use crate::{facts::CpuList, metrics, storm::Thresholds};
+use crate::{
+    client::{Question, Target},
+    facts::CpuList,
+    metrics,
+    notify::NotifyConfig,
+    storm::Thresholds,
+};
 
 /// What to do, and how to log meanwhile.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,13 +28,19 @@ pub struct Invocation {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
     /// Watch until told to stop.
-    Serve(ServeConfig),
+    Serve(Box<ServeConfig>),
     /// Say what can be seen here, and why not the rest.
     Doctor(DoctorConfig),
-    /// Make a storm of kind `full` on purpose.
-    DrillFull(DrillConfig),
+    /// List maps.
+    Maps(MapsConfig),
+    /// Show what happens on maps, live.
+    Top(TopConfig),
+    /// Make a storm on purpose.
+    Drill(DrillConfig),
     /// Print this script, which completes the command line in a shell.
     Completions(String),
+    /// Write these man pages.
+    Man(ManConfig),
 }
 
 /// Settings of `serve`.
@@ -41,11 +54,17 @@ pub struct ServeConfig {
     pub require: Vec<String>,
     /// When a storm opens and closes.
     pub thresholds: Thresholds,
-    /// Series that one answer to a scrape holds at most.
-    pub max_series: usize,
+    /// Where storms are kept over restarts; `None` for nowhere.
+    pub state_dir: Option<PathBuf>,
+    /// Who is told of storms.
+    pub notify: NotifyConfig,
+    /// What is published of the maps, and how much.
+    pub metrics: metrics::Settings,
     /// Kernel memory for the probes' tables, bytes per possible CPU, within
     /// [`PROBE_MEMORY`](Self::PROBE_MEMORY).
     pub probe_memory: usize,
+    /// Leave trampolines alone, and use what comes after them.
+    pub no_trampolines: bool,
 }
 
 impl ServeConfig {
@@ -65,8 +84,11 @@ impl Default for ServeConfig {
             sample_interval: Duration::from_millis(250),
             require: Vec::new(),
             thresholds: Thresholds::default(),
-            max_series: metrics::MAX_SERIES,
+            state_dir: None,
+            notify: NotifyConfig::default(),
+            metrics: metrics::Settings::default(),
             probe_memory: 512 * 1024,
+            no_trampolines: false,
         }
     }
 }
@@ -76,11 +98,131 @@ impl Default for ServeConfig {
 pub struct DoctorConfig {
     /// Print JSON instead of a table.
     pub json: bool,
+    /// Leave trampolines alone, as `serve` would.
+    pub no_trampolines: bool,
 }
 
-/// Settings of `drill full`.
+/// Who is asked for maps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ask {
+    /// The daemon at this address.
+    Daemon(Target),
+    /// The kernel of this host.
+    Kernel,
+}
+
+/// Settings of `maps`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MapsConfig {
+    /// Who is asked.
+    pub ask: Ask,
+    /// For what.
+    pub question: Question,
+    /// Print JSON instead of a table.
+    pub json: bool,
+}
+
+/// Settings of `top`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopConfig {
+    /// The daemon that is asked.
+    pub target: Target,
+    /// For what, at first.
+    pub question: Question,
+    /// How often, within [`INTERVALS`](Self::INTERVALS).
+    pub interval: Duration,
+    /// What it is shown as.
+    pub form: TopForm,
+}
+
+/// What `top` shows things as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TopForm {
+    /// A screen that keys work on.
+    Screen,
+    /// One screen as text.
+    Text,
+    /// One reading as JSON.
+    Json,
+}
+
+impl TopConfig {
+    /// Least and most time between two readings.
+    pub const INTERVALS: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(60)];
+    /// That time when nothing is said.
+    pub const INTERVAL: Duration = Duration::from_secs(1);
+}
+
+/// Settings of `man`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ManConfig {
+    /// Where pages are written to.
+    pub directory: PathBuf,
+    /// The pages: each one's file name and text.
+    pub pages: Vec<(String, String)>,
+}
+
+/// Which storm a drill makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DrillKind {
+    /// A full map, hammered with keys that are not in it.
+    Full,
+    /// A map that allocates its elements, and no memory for any.
+    Alloc,
+    /// A small LRU map, into which every CPU inserts keys of its own.
+    Lru,
+    /// One key, updated from every CPU.
+    HotBucket,
+    /// Elements that some CPUs take and others give back.
+    Freelist,
+}
+
+impl DrillKind {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Full,
+        Self::Alloc,
+        Self::Lru,
+        Self::HotBucket,
+        Self::Freelist,
+    ];
+
+    /// The kind of storm it makes, as the label `kind` has it.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Alloc => "alloc",
+            Self::Lru => "lru",
+            Self::HotBucket => "hot_bucket",
+            Self::Freelist => "freelist",
+        }
+    }
+
+    /// Does it make CPUs fight? Then one of them works alone first, so that whoever watches learns what
+    /// the map's calm is.
+    pub const fn is_fight(self) -> bool {
+        matches!(self, Self::Lru | Self::HotBucket | Self::Freelist)
+    }
+
+    /// Size of its map when nothing is said, in entries.
+    pub const fn max_entries(self) -> u32 {
+        match self {
+            Self::Full => 1000,
+            Self::Alloc => 100_000,
+            Self::Lru => 128,
+            Self::HotBucket => 16,
+            Self::Freelist => 65_536,
+        }
+    }
+}
+
+/// Settings of `drill`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DrillConfig {
+    /// Which storm.
+    pub kind: DrillKind,
+    /// How long one CPU works alone first, in drills that make a fight.
+    pub calm: Duration,
     /// How long to hammer.
     pub duration: Duration,
     /// CPUs to hammer from; `None` for all that are online.
@@ -100,12 +242,15 @@ impl DrillConfig {
     pub const MAX_ENTRIES: u32 = 1_000_000;
 }
 
-impl Default for DrillConfig {
-    fn default() -> Self {
+impl DrillConfig {
+    /// A drill of which nothing else is said.
+    pub fn of(kind: DrillKind) -> Self {
         Self {
+            kind,
+            calm: Duration::from_secs(if kind.is_fight() { 2 } else { 0 }),
             duration: Duration::from_secs(10),
             cpus: None,
-            max_entries: 1000,
+            max_entries: kind.max_entries(),
             rate: None,
             via: Via::Program,
             json: false,

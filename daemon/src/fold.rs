@@ -1,26 +1,29 @@
 //! Folds the rows of every CPU into one snapshot: counters merged by map and operation, the host's
-//! inventory beside them. Pure, but for the memory of which maps were there.
+//! inventory beside them. Pure, but for the memory of which maps were there and what they counted.
+
+mod remains;
+mod rows;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    time::{Duration, Instant},
+    sync::Arc,
+    time::Instant,
 };
 
-use mapstorm_abi::{
-    Op, Outcome,
-    slot::{NAME_LEN, POP_EMPTY, POP_OK},
-};
+use mapstorm_abi::Lost;
 
 use crate::{
-    identity::{MapId, MapType, printable_name},
-    kernel::{CpuRow, MapIdentity, Row},
+    fill::{self, Books},
+    identity::MapId,
+    kernel::{Harvest, MapIdentity, Row},
+    memory::Memory,
+    occupancy,
     pops::PopSource,
-    snapshot::{Durations, MapStats, OpStats, PopStats, Snapshot},
+    snapshot::{MapStats, Snapshot},
 };
-
-/// A map that is gone stays in the snapshot for this long, so that the last scrape sees its final
-/// counts: twice the longest usual scrape interval.
-pub const KEPT: Duration = Duration::from_secs(120);
+use remains::Remains;
+pub use remains::{GHOSTS, KEPT};
+use rows::{add, add_row, described, described_by};
 
 /// The host's inventory as it was last read.
 #[derive(Clone, Debug)]
@@ -32,20 +35,37 @@ pub struct Listing {
 }
 
 /// The state between two snapshots.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Fold {
     pops: Option<PopSource>,
-    presence: BTreeMap<MapId, Presence>,
-    departed: BTreeSet<MapId>,
-    /// Pops by CPU of departed maps: a host's sums keep what its dead maps have counted.
-    departed_pops: BTreeMap<u32, Durations>,
+    /// How this kernel tells a map's memory.
+    memory: Option<Memory>,
+    /// Books of elements, where the kernel does not count them and they can be kept.
+    books: Option<Books>,
+    /// What was lost and missed so far that books depend on.
+    unseen: u64,
+    /// The same, as of the fold before.
+    unseen_before: u64,
+    /// The maps as last published.
+    maps: BTreeMap<MapId, Arc<MapStats>>,
+    /// Maps with rows in the tables.
+    live: BTreeMap<MapId, Live>,
+    /// What has left the tables.
+    remains: Remains,
+    /// Maps with rows that are gone from the host.
+    gone: BTreeSet<MapId>,
+    /// When the inventory was read that is in `maps`.
+    listed: Option<Instant>,
+    /// Have updates been refused, since the last fold, by a map that had room as it was listed?
+    outrun: bool,
 }
 
 /// A sign of life of one map.
 #[derive(Clone, Copy, Debug)]
-struct Presence {
+struct Live {
     events: u64,
-    seen: Instant,
+    /// When its counters last moved.
+    moved: Instant,
 }
 
 impl Fold {
@@ -53,156 +73,196 @@ impl Fold {
     pub fn new(pops: Option<PopSource>) -> Self {
         Self {
             pops,
-            presence: BTreeMap::new(),
-            departed: BTreeSet::new(),
-            departed_pops: BTreeMap::new(),
+            ..Self::default()
         }
     }
 
-    /// One snapshot of `rows` and `cpus` as of `now`; number, time and misses are the caller's to
-    /// fill in. Without a `listing` no map is ever known to be gone.
-    pub fn fold(
-        &mut self,
-        rows: impl IntoIterator<Item = Row>,
-        cpus: impl IntoIterator<Item = CpuRow>,
-        listing: Option<&Listing>,
-        now: Instant,
-    ) -> Snapshot {
-        let leaving = self.leaving(listing);
-        let mut still_there = BTreeSet::new();
+    /// The same, which tells maps' memory by this kernel's formula.
+    pub fn telling(self, memory: Option<Memory>) -> Self {
+        Self { memory, ..self }
+    }
+
+    /// The same, which keeps books of elements.
+    pub fn keeping(self, books: Option<Books>) -> Self {
+        Self { books, ..self }
+    }
+
+    /// The same, which adds up by name what maps had counted that have left.
+    pub fn remembering(self) -> Self {
+        Self {
+            remains: self.remains.remembering(),
+            ..self
+        }
+    }
+
+    /// Takes in how many runs of probes the kernel has skipped.
+    pub fn note_misses(&mut self, misses: &BTreeMap<&'static str, u64>) {
+        self.unseen = misses.values().sum();
+    }
+
+    /// The snapshot after `harvest`, as of `now`; number, time and misses are the caller's to fill
+    /// in. Without a `listing` no map is ever known to be gone.
+    pub fn fold(&mut self, harvest: Harvest, listing: Option<&Listing>, now: Instant) -> Snapshot {
+        self.outrun = false;
+        let mut lost = [0; Lost::COUNT];
+        for cpu in &harvest.cpus {
+            add(&mut lost, cpu.lost);
+        }
+        if let Some(listing) = listing {
+            self.begin_books(listing);
+        }
+        self.distrust(self.unseen + fill::uncounted(&lost), now);
+        for row in harvest.left {
+            self.remains.keep(row, self.pops);
+        }
+        self.count(harvest.rows, now);
+        for id in harvest.buried {
+            self.bury(id, now);
+        }
+        if let Some(listing) = listing {
+            self.list(listing);
+        }
+        self.remains.forget(now, &self.live, &mut self.maps);
         let mut snapshot = Snapshot {
-            cpu_pops: self.departed_pops.clone(),
+            maps: self.maps.clone(),
+            cpu_pops: self.remains.cpu_pops(harvest.cpu_pops, self.pops),
+            room: harvest.room,
+            lost,
+            departed: self.remains.departed(),
+            forgotten: self.remains.forgotten(),
+            memory: listing.and_then(|_| Some(self.memory.as_ref()?.quality())),
             ..Snapshot::default()
         };
-        for row in rows {
-            let (id, departed) = (row.map_id, self.departed.contains(&row.map_id));
-            if !departed {
-                self.count_cpu_pops(&row, leaving.contains(&id), &mut snapshot.cpu_pops);
-            }
-            if departed || leaving.contains(&id) {
-                still_there.insert(id);
-                continue;
-            }
-            let map = snapshot.maps.entry(id);
-            let map = map
-                .or_insert_with(|| described(row.map_type, row.max_entries, row.flags, &row.name));
-            match row.op {
-                Op::Update => add_update(map, row, self.pops),
-            }
-        }
-        self.departed = still_there;
-        self.look(&snapshot, listing, now);
-        for (&id, map) in listing.iter().flat_map(|listing| &listing.maps) {
-            let entry = snapshot.maps.entry(id);
-            entry.or_insert_with(|| described(map.map_type, map.max_entries, map.flags, &map.name));
-        }
-        for cpu in cpus {
-            add(&mut snapshot.lost, cpu.lost);
+        for cpu in harvest.cpus {
             add(&mut snapshot.host.updates, cpu.host_updates);
             add(&mut snapshot.host.pops, cpu.host_pops);
+            snapshot.samples_due += cpu.samples_due;
         }
         snapshot
     }
 
-    /// Maps that have left the snapshot while their slots are still taken: free for the asking.
-    pub fn departed(&self) -> &BTreeSet<MapId> {
-        &self.departed
+    /// Is the inventory too old for what was counted since: has a map refused updates that had room
+    /// as it was listed?
+    pub fn is_outrun(&self) -> bool {
+        self.outrun
     }
 
-    /// Maps that have been gone for long enough, as of when the inventory was read: one that
-    /// cannot be read any more lets nothing age.
-    fn leaving(&self, listing: Option<&Listing>) -> BTreeSet<MapId> {
-        let Some(listing) = listing else {
-            return BTreeSet::new();
-        };
-        let gone = self.presence.iter().filter(|(id, presence)| {
-            let absent = listing.read.saturating_duration_since(presence.seen);
-            !listing.maps.contains_key(id) && absent >= KEPT
-        });
-        gone.map(|(&id, _)| id).collect()
+    /// Takes a newer inventory into a snapshot just folded.
+    pub fn relist(&mut self, listing: Option<&Listing>, snapshot: &mut Snapshot) {
+        if let Some(listing) = listing {
+            self.list(listing);
+            snapshot.maps.clone_from(&self.maps);
+        }
     }
 
-    /// Adds a row's pops to its CPU's, and to what stays when the map is `leaving`.
-    fn count_cpu_pops(&mut self, row: &Row, leaving: bool, cpus: &mut BTreeMap<u32, Durations>) {
-        let timed = self.pops == Some(PopSource::Pop) && pops_freelist(row);
-        let Some(pops) = row.pop_durations.as_ref().filter(|_| timed) else {
+    /// Maps with rows that the host has no more: the rows are free for the asking.
+    pub fn gone(&self) -> &BTreeSet<MapId> {
+        &self.gone
+    }
+
+    fn begin_books(&mut self, listing: &Listing) {
+        if let Some(books) = &mut self.books {
+            books.begin(listing.maps.keys().copied());
+        }
+    }
+
+    /// Closes the books when something was not counted that they depend on.
+    fn distrust(&mut self, unseen: u64, now: Instant) {
+        let before = std::mem::replace(&mut self.unseen_before, unseen);
+        let Some(books) = self.books.as_mut().filter(|_| unseen != before) else {
             return;
         };
-        cpus.entry(row.cpu).or_default().merge(pops);
-        if leaving {
-            self.departed_pops.entry(row.cpu).or_default().merge(pops);
+        books.miss(now);
+        let kept = |map: &MapStats| map.entries.is_some() && map.kind.pops_freelist(map.flags);
+        for map in self.maps.values_mut().filter(|map| kept(map)) {
+            Arc::make_mut(map).entries = None;
         }
     }
 
-    /// Notes which maps give a sign of life: in the inventory, new, or with counters that moved.
-    fn look(&mut self, snapshot: &Snapshot, listing: Option<&Listing>, now: Instant) {
-        self.presence.retain(|id, _| snapshot.maps.contains_key(id));
-        for (&id, map) in &snapshot.maps {
-            let (events, seen) = (map.events(), now);
-            let presence = self.presence.entry(id).or_insert(Presence { events, seen });
-            let listed = listing.is_some_and(|listing| listing.maps.contains_key(&id));
-            if listed || presence.events != events {
-                *presence = Presence { events, seen };
+    /// Counts anew the maps of these rows, which are all the rows that they have.
+    fn count(&mut self, rows: Vec<Row>, now: Instant) {
+        let mut counted = BTreeMap::<MapId, MapStats>::new();
+        for row in rows {
+            let map = counted.entry(row.map_id).or_insert_with(|| {
+                let past = self.remains.of(row.map_id);
+                past.cloned().unwrap_or_else(|| described_by(&row))
+            });
+            add_row(map, row, self.pops);
+        }
+        for (id, map) in counted {
+            let (events, moved) = (map.events(), now);
+            let live = self.live.entry(id).or_insert(Live { events, moved });
+            if live.events != events {
+                *live = Live { events, moved };
+                self.gone.remove(&id);
+            }
+            self.publish(id, map);
+        }
+    }
+
+    /// All that the map has counted is in the past.
+    fn bury(&mut self, id: MapId, now: Instant) {
+        self.live.remove(&id);
+        self.gone.remove(&id);
+        if let Some(past) = self.remains.of(id) {
+            self.publish(id, past.clone());
+            if let Some(map) = self.maps.get_mut(&id) {
+                Arc::make_mut(map).entries = None;
+            }
+            self.remains.bury(id, now);
+        }
+    }
+
+    /// Publishes a map with new counts; what the inventory says of it stays.
+    fn publish(&mut self, id: MapId, counted: MapStats) {
+        let listed = self.maps.get(&id);
+        self.outrun |= listed.is_some_and(|listed| occupancy::is_outrun(listed, &counted));
+        let entries = match &mut self.books {
+            Some(books) if counted.kind.pops_freelist(counted.flags) => {
+                books.turn(id, counted.max_entries, fill::totals(&counted))
+            }
+            _ => listed.and_then(|listed| listed.entries),
+        };
+        let map = MapStats {
+            entries,
+            listed: listed.and_then(|listed| listed.listed),
+            ..counted
+        };
+        self.maps.insert(id, Arc::new(map));
+    }
+
+    /// Takes in an inventory that was not taken in yet. A map that it does not have is gone if its
+    /// counters have stood still since before it was read: until then the map may be newer.
+    fn list(&mut self, listing: &Listing) {
+        if self.listed.replace(listing.read) == Some(listing.read) {
+            return;
+        }
+        for (&id, map) in &listing.maps {
+            self.maps.entry(id).or_insert_with(|| {
+                let map = described(map.map_type, map.max_entries, map.flags, &map.name);
+                Arc::new(map)
+            });
+        }
+        let (live, remains) = (&self.live, &self.remains);
+        let counted = |id: &MapId| live.contains_key(id) || remains.of(*id).is_some();
+        self.maps
+            .retain(|id, _| listing.maps.contains_key(id) || counted(id));
+        for (id, map) in &mut self.maps {
+            let books = self.books.as_mut();
+            let books = books.filter(|_| map.kind.pops_freelist(map.flags));
+            let kept = books.and_then(|books| books.entries(*id, map.max_entries));
+            occupancy::tell(map, listing.maps.get(id), self.memory.as_ref(), kept);
+        }
+        if let Some(books) = &mut self.books {
+            books.listed(listing.read, |id| self.maps.contains_key(&id));
+        }
+        for (&id, live) in &self.live {
+            if listing.maps.contains_key(&id) {
+                self.gone.remove(&id);
+            } else if live.moved < listing.read {
+                self.gone.insert(id);
             }
         }
-    }
-}
-
-/// A map of which nothing is counted yet.
-fn described(kind: u32, max_entries: u32, flags: u32, name: &[u8; NAME_LEN]) -> MapStats {
-    MapStats {
-        name: printable_name(name),
-        kind: MapType(kind),
-        max_entries,
-        flags,
-        entries: None,
-        update: None,
-        pops: None,
-    }
-}
-
-fn pops_freelist(row: &Row) -> bool {
-    MapType(row.map_type).pops_freelist(row.flags)
-}
-
-/// Adds one CPU's updates, and the pops inside them.
-fn add_update(map: &mut MapStats, row: Row, source: Option<PopSource>) {
-    let exhausted = row.outcomes[Outcome::E2big as usize];
-    let update = map.update.get_or_insert_with(OpStats::default);
-    add(&mut update.outcomes, row.outcomes);
-    if exhausted > 0 {
-        let (by_cpu, cpu) = (&mut update.exhausted_by_cpu, row.cpu as usize);
-        by_cpu.resize(by_cpu.len().max(cpu + 1), 0);
-        by_cpu[cpu] += exhausted;
-    }
-    merge(&mut update.durations, row.durations);
-    let Some(source) = source.filter(|_| map.kind.pops_freelist(map.flags)) else {
-        return;
-    };
-    let pops = map.pops.get_or_insert_with(PopStats::default);
-    if source == PopSource::Derived {
-        pops.empty += exhausted;
-        return;
-    }
-    *pops.ok.get_or_insert(0) += row.pops[POP_OK];
-    pops.empty += row.pops[POP_EMPTY];
-    match source {
-        PopSource::Alloc => merge(&mut pops.alloc, row.pop_durations),
-        _ => merge(&mut pops.durations, row.pop_durations),
-    }
-}
-
-fn add<const N: usize>(sums: &mut [u64; N], more: [u64; N]) {
-    for (sum, n) in sums.iter_mut().zip(more) {
-        *sum += n;
-    }
-}
-
-fn merge(sum: &mut Option<Durations>, more: Option<Durations>) {
-    match (sum, more) {
-        (Some(sum), Some(more)) => sum.merge(&more),
-        (sum @ None, more) => *sum = more,
-        (Some(_), None) => {}
     }
 }
 

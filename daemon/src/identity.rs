@@ -13,17 +13,43 @@ pub struct MapType(pub u32);
 impl MapType {
     /// `BPF_MAP_TYPE_HASH`.
     pub const HASH: Self = Self(1);
+    /// `BPF_MAP_TYPE_ARRAY`.
+    pub const ARRAY: Self = Self(2);
+    /// `BPF_MAP_TYPE_PROG_ARRAY`.
+    pub const PROG_ARRAY: Self = Self(3);
+    /// `BPF_MAP_TYPE_PERF_EVENT_ARRAY`.
+    pub const PERF_EVENT_ARRAY: Self = Self(4);
     /// `BPF_MAP_TYPE_PERCPU_HASH`.
     pub const PERCPU_HASH: Self = Self(5);
+    /// `BPF_MAP_TYPE_PERCPU_ARRAY`.
+    pub const PERCPU_ARRAY: Self = Self(6);
+    /// `BPF_MAP_TYPE_STACK_TRACE`.
+    pub const STACK_TRACE: Self = Self(7);
+    /// `BPF_MAP_TYPE_CGROUP_ARRAY`.
+    pub const CGROUP_ARRAY: Self = Self(8);
     /// `BPF_MAP_TYPE_LRU_HASH`.
     pub const LRU_HASH: Self = Self(9);
     /// `BPF_MAP_TYPE_LRU_PERCPU_HASH`.
     pub const LRU_PERCPU_HASH: Self = Self(10);
+    /// `BPF_MAP_TYPE_ARRAY_OF_MAPS`.
+    pub const ARRAY_OF_MAPS: Self = Self(12);
     /// `BPF_MAP_TYPE_HASH_OF_MAPS`.
     pub const HASH_OF_MAPS: Self = Self(13);
+    /// `BPF_MAP_TYPE_PERCPU_CGROUP_STORAGE`.
+    pub const PERCPU_CGROUP_STORAGE: Self = Self(21);
+    /// `BPF_MAP_TYPE_QUEUE`.
+    pub const QUEUE: Self = Self(22);
+    /// `BPF_MAP_TYPE_STACK`.
+    pub const STACK: Self = Self(23);
+    /// `BPF_MAP_TYPE_RINGBUF`.
+    pub const RINGBUF: Self = Self(27);
+    /// `BPF_MAP_TYPE_USER_RINGBUF`.
+    pub const USER_RINGBUF: Self = Self(31);
+    /// `BPF_MAP_TYPE_RHASH` (7.x).
+    pub const RHASH: Self = Self(35);
 
     /// Names by number, as bpftool prints them.
-    const NAMES: [&str; 34] = [
+    const NAMES: [&str; 36] = [
         "unspec",
         "hash",
         "array",
@@ -58,6 +84,8 @@ impl MapType {
         "user_ringbuf",
         "cgrp_storage",
         "arena",
+        "insn_array",
+        "rhash",
     ];
 
     /// Value of the label `map_type`: the name bpftool prints, `type_N` for a newer one.
@@ -66,6 +94,44 @@ impl MapType {
             Some(&name) => name.into(),
             None => format!("type_{}", self.0).into(),
         }
+    }
+
+    /// The type of this label; `None` when no type has it.
+    pub fn of_label(label: &str) -> Option<Self> {
+        let known = Self::NAMES.iter().position(|&name| name == label);
+        let number = match known {
+            Some(number) => u32::try_from(number).ok()?,
+            None => label.strip_prefix("type_")?.parse().ok()?,
+        };
+        Some(Self(number))
+    }
+
+    /// Does the map evict what was not used lately?
+    pub fn is_lru(self) -> bool {
+        matches!(self, Self::LRU_HASH | Self::LRU_PERCPU_HASH)
+    }
+
+    /// Does it have a value for each CPU?
+    pub fn is_per_cpu(self) -> bool {
+        matches!(
+            self,
+            Self::PERCPU_HASH
+                | Self::LRU_PERCPU_HASH
+                | Self::PERCPU_ARRAY
+                | Self::PERCPU_CGROUP_STORAGE
+        )
+    }
+
+    /// Are its values descriptors, on the outside?
+    pub fn holds_fds(self) -> bool {
+        matches!(
+            self,
+            Self::PERF_EVENT_ARRAY
+                | Self::PROG_ARRAY
+                | Self::CGROUP_ARRAY
+                | Self::ARRAY_OF_MAPS
+                | Self::HASH_OF_MAPS
+        )
     }
 
     /// Does an insert into such a map take its element from the per-CPU freelist?
@@ -110,7 +176,13 @@ mod tests {
     fn types_are_named_as_bpftool_does_and_unknown_ones_by_number() {
         assert_eq!(MapType::LRU_PERCPU_HASH.label(), "lru_percpu_hash");
         assert_eq!(MapType(33).label(), "arena");
+        assert_eq!(MapType::RHASH.label(), "rhash");
         assert_eq!(MapType(99).label(), "type_99");
+        for number in 0..40 {
+            let kind = MapType(number);
+            assert_eq!(MapType::of_label(&kind.label()), Some(kind));
+        }
+        assert_eq!(MapType::of_label("type_x"), None);
     }
 
     #[test]

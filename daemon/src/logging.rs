@@ -47,7 +47,10 @@ where
     tracing_subscriber::registry().with(lines.with_filter(filter(config.level)))
 }
 
-/// Our own events from `level` up. Libraries may warn; at `trace` they tell all.
+/// Libraries that never say more than a warning: they would dump what they send, passwords included.
+const DISCREET: [&str; 2] = ["ureq", "ureq_proto"];
+
+/// Our own events from `level` up. Libraries may warn; at `trace` they tell all but secrets.
 fn filter(level: LogLevel) -> Targets {
     let (ours, others) = match level {
         LogLevel::Error => (LevelFilter::ERROR, LevelFilter::ERROR),
@@ -57,7 +60,11 @@ fn filter(level: LogLevel) -> Targets {
         LogLevel::Trace => (LevelFilter::TRACE, LevelFilter::TRACE),
     };
     let targets = OURS.map(|target| (target, ours));
-    Targets::new().with_default(others).with_targets(targets)
+    let discreet = DISCREET.map(|target| (target, others.min(LevelFilter::WARN)));
+    Targets::new()
+        .with_default(others)
+        .with_targets(targets)
+        .with_targets(discreet)
 }
 
 /// Lines of `key=value`: time, level, where from, the message, then the event's own fields.
@@ -209,6 +216,16 @@ mod tests {
             tracing::trace!("not written");
         });
         assert_eq!(lines.len(), 2, "{lines:?}");
+    }
+
+    #[test]
+    fn what_is_sent_is_in_no_log() {
+        let lines = logged(LogLevel::Trace, LogFormat::Logfmt, || {
+            tracing::trace!(target: "ureq_proto::util", "authorization: Basic c2VjcmV0");
+            tracing::debug!(target: "ureq::run", "https://me:secret@host");
+            tracing::trace!(target: "hyper::proto", "written");
+        });
+        assert_eq!(lines.len(), 1, "{lines:?}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! `mapstorm`: parse, log, dispatch, exit status.
 
 use std::{
+    fs,
     io::{self, Write as _},
     process::ExitCode,
 };
@@ -8,9 +9,11 @@ use std::{
 use anyhow::{Context as _, Result};
 use mapstorm::{
     cli,
-    config::{Command, Invocation},
+    config::{Command, Invocation, ManConfig, TopConfig, TopForm},
     doctor, drill, logging,
+    maps::{self, MapsError},
     serve::{self, ServeError},
+    terminal, top,
 };
 
 /// Exit status when something went wrong.
@@ -40,17 +43,46 @@ fn run(command: Command) -> Result<u8> {
             Ok(0)
         }
         Command::Doctor(config) => {
-            let report = doctor::Report::make()?;
+            let report = doctor::Report::make(config.no_trampolines)?;
             print(config.json, &report, doctor::Report::text)?;
             Ok(if report.observable { 0 } else { BLIND })
         }
-        Command::DrillFull(config) => {
-            let report = drill::full(&config)?;
+        Command::Drill(config) => {
+            let report = drill::run(&config)?;
             print(config.json, &report, drill::Report::to_string)?;
             Ok(0)
         }
+        Command::Maps(config) => {
+            let list = maps::list(&config)?;
+            print(config.json, &list, |list| {
+                maps::text(list, terminal::colours())
+            })?;
+            Ok(0)
+        }
+        Command::Top(config) => top(&config).map(|()| 0),
         Command::Completions(script) => write(&script).map(|()| 0),
+        Command::Man(config) => write_pages(&config).map(|()| 0),
     }
+}
+
+fn top(config: &TopConfig) -> Result<()> {
+    match config.form {
+        TopForm::Screen => Ok(top::run(config)?),
+        TopForm::Text => write(&top::text(config)?),
+        TopForm::Json => print(true, &top::reading(config)?, |_| String::new()),
+    }
+}
+
+/// Writes man pages and says where each is.
+fn write_pages(config: &ManConfig) -> Result<()> {
+    let directory = &config.directory;
+    fs::create_dir_all(directory).with_context(|| format!("making {}", directory.display()))?;
+    for (name, text) in &config.pages {
+        let path = directory.join(name);
+        fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
+        write(&format!("{}\n", path.display()))?;
+    }
+    Ok(())
 }
 
 /// An error and its causes in one line; most of ours tell their cause themselves.
@@ -66,9 +98,12 @@ fn in_words(error: &anyhow::Error) -> String {
 }
 
 fn status_of(error: &anyhow::Error) -> u8 {
-    match error.downcast_ref() {
-        Some(ServeError::Blind(_)) => BLIND,
-        _ => FAILED,
+    let serve_is_blind = matches!(error.downcast_ref(), Some(ServeError::Blind(_)));
+    let maps_are_blind = matches!(error.downcast_ref(), Some(MapsError::Blind(_)));
+    if serve_is_blind || maps_are_blind {
+        BLIND
+    } else {
+        FAILED
     }
 }
 

@@ -27,7 +27,7 @@ impl PopSource {
     /// The best source among what became of the probes; `None` where pops cannot be seen at all.
     pub fn of(statuses: &[ProbeStatus]) -> Option<Self> {
         let on = |signal, hook: Option<&str>| {
-            let typed = |s: &&ProbeStatus| s.attached() && s.mechanism == Mechanism::Fexit;
+            let typed = |s: &&ProbeStatus| s.attached() && s.mechanism.counts_by_map();
             let mut attached = statuses.iter().filter(typed);
             attached.any(|s| s.signal == signal && hook.is_none_or(|hook| s.hook == hook))
         };
@@ -57,7 +57,7 @@ pub fn derived(statuses: &[ProbeStatus]) -> Vec<ProbeStatus> {
     }
     let exits = statuses
         .iter()
-        .filter(|s| s.signal == UPDATE && s.attached() && s.mechanism == Mechanism::Fexit);
+        .filter(|s| s.signal == UPDATE && s.attached() && s.mechanism.counts_by_map());
     // An LRU map has no freelist.
     let popping = exits.filter(|s| !s.hook.contains("lru"));
     popping

@@ -14,7 +14,10 @@ pub enum Mechanism {
     Fexit,
     /// A breakpoint or ftrace call at the function's entry: blind while bpf(2) works on a map.
     Kprobe,
-    /// The same at its return.
+    /// The same at its return, in a pair with a [`Kprobe`](Self::Kprobe) that knows the map.
+    #[serde(rename = "kretprobe")]
+    PairedKretprobe,
+    /// A return probe alone: it knows no map, and counts for the whole host.
     Kretprobe,
     /// A raw tracepoint.
     #[serde(rename = "raw_tp")]
@@ -26,13 +29,29 @@ pub enum Mechanism {
 }
 
 impl Mechanism {
+    /// Does it count operations by map?
+    pub const fn counts_by_map(self) -> bool {
+        matches!(self, Self::Fexit | Self::PairedKretprobe)
+    }
+
+    /// Is it put into a function by a trampoline?
+    pub const fn is_trampoline(self) -> bool {
+        matches!(self, Self::Fentry | Self::Fexit)
+    }
+
+    /// Is it kept quiet while bpf(2) works on a map, and inside of programs of its own kind: those of
+    /// kprobes, tracepoints and perf events?
+    pub const fn is_suppressed(self) -> bool {
+        matches!(self, Self::Kprobe | Self::PairedKretprobe | Self::Kretprobe)
+    }
+
     /// Value of the label `mechanism`.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Fentry => "fentry",
             Self::Fexit => "fexit",
             Self::Kprobe => "kprobe",
-            Self::Kretprobe => "kretprobe",
+            Self::PairedKretprobe | Self::Kretprobe => "kretprobe",
             Self::RawTp => "raw_tp",
             Self::Iter => "iter",
             Self::Derived => "derived",

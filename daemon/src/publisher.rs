@@ -6,12 +6,15 @@ use std::{
     time::{Duration, Instant},
 };
 
+use mapstorm_abi::Op;
 use tokio::sync::watch;
 
 use crate::{
+    history::Recorder,
     identity::MapId,
+    motion::{Motion, Recent},
     snapshot::Snapshot,
-    storm::{self, Detector, StormEvent},
+    storm::{self, Detector, Moment, StormEvent},
     view::{Phase, View, Views},
 };
 
@@ -24,18 +27,40 @@ pub struct Publisher {
     sender: watch::Sender<Arc<View>>,
     detector: Detector,
     activity: Activity,
+    recent: Recent,
+    recorder: Option<Recorder>,
 }
 
 impl Publisher {
-    /// A publisher whose readers see `first` until the first sample.
+    /// A publisher whose readers see `first`, with the storms that the detector remembers, until the first sample.
     pub fn new(first: View, detector: Detector) -> (Self, Views) {
+        let storms = detector.board();
+        let first = View { storms, ..first };
         let (sender, views) = watch::channel(Arc::new(first));
         let publisher = Self {
             sender,
             detector,
             activity: Activity::default(),
+            recent: Recent::default(),
+            recorder: None,
         };
         (publisher, views)
+    }
+
+    /// The same publisher, which also hands storms on to be kept.
+    #[must_use]
+    pub fn recording(mut self, recorder: Option<Recorder>) -> Self {
+        self.recorder = recorder;
+        self
+    }
+
+    /// Tells readers that no sample will follow, and hands on what is open.
+    pub fn end(&mut self) {
+        let last = Moment::of(&self.sender.borrow().snapshot);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.update(self.detector.active(), last);
+        }
+        self.set_phase(Phase::Stopping);
     }
 
     /// Tells readers how far the daemon is.
@@ -47,29 +72,47 @@ impl Publisher {
         });
     }
 
+    /// The fights that go on, and from which duration on a call of them is worth a look, nanoseconds.
+    pub fn fought(&self) -> BTreeMap<(MapId, Op), u64> {
+        self.detector
+            .fought(&self.sender.borrow().snapshot)
+            .collect()
+    }
+
     /// Publishes `snapshot`, which took `cost` to take. Logs and returns what storms did.
     pub fn publish(&mut self, snapshot: Snapshot, cost: Duration) -> Vec<StormEvent> {
         let start = Instant::now();
         let before = Arc::clone(&self.sender.borrow());
         let events = self.detector.observe(&before.snapshot, &snapshot);
         events.iter().for_each(storm::log_event);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.note(&events, self.detector.active(), Moment::of(&snapshot));
+        }
+        let snapshot = Arc::new(snapshot);
+        let storms = self.detector.board();
+        let stormy = |id| storms.active.iter().any(|storm| storm.map_id == id);
+        let motion = Motion::between(&before.snapshot, &snapshot, stormy);
         let view = View {
             published: start,
-            storms: self.detector.board(),
             idle: self.activity.idle(&snapshot, before.host.sample_interval),
-            snapshot: Arc::new(snapshot),
+            pace: Arc::new(self.recent.advance(Arc::clone(&snapshot))),
+            history: before.history.with(motion),
+            storms,
+            snapshot,
             sampling: before.sampling + cost + start.elapsed(),
-            ..View::clone(&before)
+            host: Arc::clone(&before.host),
+            phase: before.phase,
+            probes: Arc::clone(&before.probes),
         };
         self.sender.send_replace(Arc::new(view));
         events
     }
 }
 
-/// When each map's counters last moved.
+/// When each map's counters last moved, by id.
 #[derive(Debug, Default)]
 struct Activity {
-    maps: BTreeMap<MapId, Pulse>,
+    maps: Vec<(MapId, Pulse)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -79,23 +122,30 @@ struct Pulse {
 }
 
 impl Activity {
-    /// The maps of `snapshot` that have been idle for [`IDLE_AFTER`].
+    /// The maps of `snapshot` that have been idle for [`IDLE_AFTER`], or always.
     fn idle(&mut self, snapshot: &Snapshot, interval: Duration) -> BTreeSet<MapId> {
         let windows = IDLE_AFTER.div_duration_f64(interval) as u64;
         let now = snapshot.window;
-        self.maps.retain(|id, _| snapshot.maps.contains_key(id));
-        let mut idle = BTreeSet::new();
+        let mut idle = Vec::new();
+        // Both are by id: one pass, however many there are.
+        let mut before = std::mem::take(&mut self.maps).into_iter().peekable();
+        self.maps.reserve(snapshot.maps.len());
         for (&id, map) in &snapshot.maps {
+            while before.next_if(|&(other, _)| other < id).is_some() {}
             let events = map.events();
-            let window = now;
-            let pulse = self.maps.entry(id).or_insert(Pulse { events, window });
-            if pulse.events != events {
-                *pulse = Pulse { events, window };
-            } else if now.saturating_sub(pulse.window) >= windows {
-                idle.insert(id);
+            let known = before.next_if(|&(other, _)| other == id);
+            let known = known.filter(|(_, pulse)| pulse.events == events);
+            let fresh = Pulse {
+                events,
+                window: now,
+            };
+            let pulse = known.map_or(fresh, |(_, pulse)| pulse);
+            if events == 0 || now.saturating_sub(pulse.window) >= windows {
+                idle.push(id);
             }
+            self.maps.push((id, pulse));
         }
-        idle
+        idle.into_iter().collect()
     }
 }
 
@@ -127,13 +177,15 @@ mod tests {
             max_entries: 10,
             flags: 0,
             entries: None,
-            update: Some(update),
+            listed: None,
+            ops: [(mapstorm_abi::Op::Update, update)].into(),
             pops: None,
+            locks: Default::default(),
         };
         Snapshot {
             window,
             elapsed: Duration::from_millis(250),
-            maps: [(7, map)].into(),
+            maps: [(7, Arc::new(map))].into(),
             ..Snapshot::default()
         }
     }
@@ -173,5 +225,11 @@ mod tests {
         assert!(activity.idle(&snapshot(1200, 5), interval).is_empty());
         assert!(activity.idle(&snapshot(1201, 5), interval).contains(&7));
         assert!(activity.idle(&snapshot(1202, 6), interval).is_empty());
+    }
+
+    #[test]
+    fn a_map_that_nobody_touched_is_idle_from_the_start() {
+        let idle = Activity::default().idle(&snapshot(1, 0), Duration::from_millis(250));
+        assert!(idle.contains(&7));
     }
 }

@@ -93,6 +93,10 @@ mod tests {
                 _ => None,
             }
         }
+
+        fn tracepoint(&self, _: &str) -> bool {
+            true
+        }
     }
 
     /// What becomes of the plan when these hooks are refused and nothing is tried in vain.

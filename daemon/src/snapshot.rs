@@ -1,17 +1,27 @@
 //! What one sample of the kernel's tables says, folded over CPUs: immutable, shared by every
 //! reader. All counts are totals since the probes were armed; readers take differences.
 
+mod locks;
+
 use std::{
     collections::BTreeMap,
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
 use mapstorm_abi::{
-    Lost, Outcome,
-    bucket::{BOUNDS_NS, BUCKETS},
+    LockClass, Lost, Op, Outcome,
+    bucket::{BOUNDS, BOUNDS_NS, BUCKETS},
 };
 
-use crate::identity::{MapId, MapType};
+use crate::{
+    departed::Totals,
+    identity::{MapId, MapType},
+    memory::Quality,
+    who::{Callers, Names, Programs},
+};
+
+pub use locks::{LockOutcome, LockStats};
 
 /// One sample of everything the probes have counted.
 #[derive(Clone, Debug, Default)]
@@ -24,15 +34,80 @@ pub struct Snapshot {
     pub elapsed: Duration,
     /// Every map of the host's inventory or seen by a probe, by id; see [`Fold`](crate::fold::Fold)
     /// for how long one that is gone stays.
-    pub maps: BTreeMap<MapId, MapStats>,
+    /// A map that has not changed is the one of the snapshot before.
+    pub maps: BTreeMap<MapId, Arc<MapStats>>,
     /// Freelist pops by the CPU they ran on, where pops are timed.
     pub cpu_pops: BTreeMap<u32, Durations>,
     /// Counts of all maps together, where no probe can tell them apart.
     pub host: HostStats,
+    /// How good the kernel's numbers of maps' memory are; `None` where there are none.
+    pub memory: Option<Quality>,
     /// Events or timings lost, by [`Lost`].
     pub lost: [u64; Lost::COUNT],
+    /// What maps had counted that have left `maps`, by name and type; empty unless it is asked for.
+    pub departed: Arc<Totals>,
+    /// The programs of the host, as last listed.
+    pub programs: Arc<Programs>,
+    /// Who called, by map, as far as it was sampled.
+    pub callers: Arc<Callers>,
+    /// Names of the kernel's functions on the callers' stacks.
+    pub names: Arc<Names>,
+    /// Samples of callers that were due: taken, or lost.
+    pub samples_due: u64,
     /// Runs that the kernel skipped because the program was running on that CPU already.
     pub misses: BTreeMap<&'static str, u64>,
+    /// How much of the probes' table is in use.
+    pub room: Room,
+    /// Maps that were counted on and have left the snapshot after they were gone from the host, by
+    /// [`Forgotten`].
+    pub forgotten: [u64; Forgotten::COUNT],
+}
+
+/// The probes' table: its parts, and what of them is in use on the CPU that uses most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Room {
+    /// Memory of the CPUs' states, all possible CPUs, bytes.
+    pub state_bytes: usize,
+    /// Memory of the counter slots, likewise.
+    pub counter_bytes: usize,
+    /// Memory of the timings, likewise.
+    pub timing_bytes: usize,
+    /// Counter slots of each CPU: one for each pair of map and operation that ran there.
+    pub slots: usize,
+    /// Those in use.
+    pub slots_used: usize,
+    /// Timings of each CPU: one for each of its busiest pairs.
+    pub timings: usize,
+    /// Those in use.
+    pub timings_used: usize,
+    /// Pairs that lack timings on at least one CPU they ran on.
+    pub untimed_pairs: usize,
+}
+
+/// Why a map that is gone has left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Forgotten {
+    /// It had stayed for as long as the last scrape may take.
+    Expired,
+    /// Too many others were gone as well: its last counts may have been in no scrape.
+    Crowded,
+}
+
+impl Forgotten {
+    /// How many reasons there are.
+    pub const COUNT: usize = 2;
+
+    /// All reasons, in the order of their index.
+    pub const ALL: [Self; Self::COUNT] = [Self::Expired, Self::Crowded];
+
+    /// Value of the label `reason`.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Expired => "expired",
+            Self::Crowded => "crowded",
+        }
+    }
 }
 
 /// Counts without a map, by programs only: they mean something where a return probe is attached.
@@ -57,14 +132,37 @@ pub struct MapStats {
     pub flags: u32,
     /// Elements in the map now, where the plan can tell; `None` is "unknown", never a guess.
     pub entries: Option<u64>,
-    /// Updates; `None` while no probe has seen one, be it that there was none or that none can be
-    /// seen: nothing is published then, not even a zero.
-    pub update: Option<OpStats>,
+    /// What only the inventory tells; `None` where it has never told of this map.
+    pub listed: Option<Listed>,
+    /// What was done to it. An operation is absent while no probe has seen one, be it that there was
+    /// none or that none can be seen: nothing is published then, not even a zero.
+    pub ops: BTreeMap<Op, OpStats>,
     /// Freelist pops, where the plan can see them (directly or through `alloc_htab_elem`).
     pub pops: Option<PopStats>,
+    /// Waits for locks, by class; nothing for a class nobody was seen to wait for. An undercount: see
+    /// [`LockStats`].
+    pub locks: BTreeMap<LockClass, LockStats>,
+}
+
+/// What the host's inventory tells of a map besides its identity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Size of a key, bytes.
+    pub key_size: u32,
+    /// Size of a value, bytes; of a per-CPU map, on each CPU.
+    pub value_size: u32,
+    /// What the kernel says the map takes, bytes; `None` where that is not known, and of a map that
+    /// is gone.
+    pub memory: Option<u64>,
 }
 
 impl MapStats {
+    /// Do `entries` say little about the room left? An LRU map evicts long before it is full when
+    /// its elements wait on other CPUs' lists.
+    pub fn fill_is_approximate(&self) -> bool {
+        self.kind.is_lru()
+    }
+
     /// Share of `max_entries` in use, 0 to 1; `None` where the entries are unknown. Entries are
     /// summed over CPUs that go on counting, so the sum may pass `max_entries` by a few.
     pub fn fill(&self) -> Option<f64> {
@@ -72,28 +170,49 @@ impl MapStats {
         Some((entries as f64 / f64::from(self.max_entries)).min(1.0))
     }
 
+    /// Adds what `other` has counted.
+    pub fn absorb(&mut self, other: &Self) {
+        for (op, stats) in &other.ops {
+            self.ops.entry(*op).or_default().absorb(stats);
+        }
+        if let Some(pops) = &other.pops {
+            self.pops.get_or_insert_default().absorb(pops);
+        }
+        for (class, stats) in &other.locks {
+            self.locks.entry(*class).or_default().absorb(stats);
+        }
+    }
+
+    /// Updates, where one was seen.
+    fn update(&self) -> Option<&OpStats> {
+        self.ops.get(&Op::Update)
+    }
+
     /// Finished updates by [`Outcome`]; empty where none was seen.
     pub fn update_outcomes(&self) -> &[u64] {
-        self.update.as_ref().map_or(&[], |update| &update.outcomes)
+        self.update().map_or(&[], |update| &update.outcomes)
     }
 
     /// Updates refused because the map was exhausted, by CPU; empty where none was.
     pub fn exhausted_by_cpu(&self) -> &[u64] {
-        let update = self.update.as_ref();
-        update.map_or(&[], |update| &update.exhausted_by_cpu)
+        self.update().map_or(&[], |update| &update.exhausted_by_cpu)
+    }
+
+    /// Updates refused for want of memory, by CPU; empty where none was.
+    pub fn starved_by_cpu(&self) -> &[u64] {
+        self.update().map_or(&[], |update| &update.starved_by_cpu)
     }
 
     /// Finished updates with this outcome; 0 where none was seen.
     pub fn updates(&self, outcome: Outcome) -> u64 {
-        let update = self.update.as_ref();
-        update.map_or(0, |update| update.count(outcome))
+        self.update().map_or(0, |update| update.count(outcome))
     }
 
     /// All that was counted on the map: it moves while the map is in use.
     pub fn events(&self) -> u64 {
         let pops = self.pops.as_ref();
         let pops = pops.map_or(0, |pops| pops.ok.unwrap_or(0) + pops.empty);
-        self.update_outcomes().iter().sum::<u64>() + pops
+        self.ops.values().map(OpStats::total).sum::<u64>() + pops
     }
 }
 
@@ -104,14 +223,36 @@ pub struct OpStats {
     pub outcomes: [u64; Outcome::COUNT],
     /// Durations of those that were timed.
     pub durations: Option<Durations>,
+    /// Finished operations by CPU.
+    pub by_cpu: Vec<u64>,
     /// Updates refused because the map was exhausted (`e2big`), by CPU; empty when none was.
     pub exhausted_by_cpu: Vec<u64>,
+    /// Updates refused for want of memory (`enomem`), by CPU; empty when none was.
+    pub starved_by_cpu: Vec<u64>,
+    /// Elements that batches handed out; 0 for other operations.
+    pub elements: u64,
 }
 
 impl OpStats {
     /// Finished operations with this outcome.
     pub fn count(&self, outcome: Outcome) -> u64 {
         self.outcomes[outcome as usize]
+    }
+
+    fn absorb(&mut self, other: &Self) {
+        for (sum, n) in self.outcomes.iter_mut().zip(other.outcomes) {
+            *sum += n;
+        }
+        absorb(&mut self.durations, other.durations.as_ref());
+        absorb_by_cpu(&mut self.by_cpu, &other.by_cpu);
+        absorb_by_cpu(&mut self.exhausted_by_cpu, &other.exhausted_by_cpu);
+        absorb_by_cpu(&mut self.starved_by_cpu, &other.starved_by_cpu);
+        self.elements += other.elements;
+    }
+
+    /// Finished operations, however they ended.
+    pub fn total(&self) -> u64 {
+        self.outcomes.iter().sum()
     }
 }
 
@@ -127,6 +268,32 @@ pub struct PopStats {
     pub durations: Option<Durations>,
     /// How long `alloc_htab_elem` took, where only that can be hooked (6.13 and newer); not a pop.
     pub alloc: Option<Durations>,
+}
+
+impl PopStats {
+    fn absorb(&mut self, other: &Self) {
+        self.ok = match (self.ok, other.ok) {
+            (Some(a), Some(b)) => Some(a + b),
+            (a, b) => a.or(b),
+        };
+        self.empty += other.empty;
+        absorb(&mut self.durations, other.durations.as_ref());
+        absorb(&mut self.alloc, other.alloc.as_ref());
+    }
+}
+
+fn absorb(sum: &mut Option<Durations>, more: Option<&Durations>) {
+    if let Some(more) = more {
+        sum.get_or_insert_default().merge(more);
+    }
+}
+
+/// Adds counts by CPU.
+fn absorb_by_cpu(sums: &mut Vec<u64>, more: &[u64]) {
+    sums.resize(sums.len().max(more.len()), 0);
+    for (sum, n) in sums.iter_mut().zip(more) {
+        *sum += n;
+    }
 }
 
 /// Durations in the buckets of [`mapstorm_abi::bucket`]. The count is derived, never stored.
@@ -161,6 +328,38 @@ impl Durations {
         self.sum_ns += other.sum_ns;
     }
 
+    /// The events that came after `before`, which these durations grew from.
+    pub fn since(&self, before: Option<&Self>) -> Self {
+        let Some(before) = before else {
+            return self.clone();
+        };
+        let mut grown = self.clone();
+        for (now, was) in grown.buckets.iter_mut().zip(before.buckets.iter()) {
+            *now = now.saturating_sub(*was);
+        }
+        grown.sum_ns = self.sum_ns.saturating_sub(before.sum_ns);
+        grown
+    }
+
+    /// The median, nanoseconds: within its bucket as if events lay evenly there, so that a median
+    /// near a bound does not leap by a whole bucket. `None` when nothing was timed; the last bound
+    /// above it.
+    pub fn median_ns(&self) -> Option<f64> {
+        let half = self.count() as f64 / 2.0;
+        let mut below = 0.0;
+        for (bucket, &n) in self.buckets.iter().enumerate().filter(|(_, n)| **n > 0) {
+            let n = n as f64;
+            if below + n >= half {
+                let lower = bucket.checked_sub(1).map_or(0, |lower| BOUNDS_NS[lower]) as f64;
+                let upper = BOUNDS_NS.get(bucket).filter(|_| bucket < BOUNDS);
+                let width = upper.map_or(0.0, |&upper| upper as f64 - lower);
+                return Some(lower + width * (half - below) / n);
+            }
+            below += n;
+        }
+        None
+    }
+
     /// Upper bound, in nanoseconds, of the bucket that holds the `q`-quantile (0 ≤ q ≤ 1): no more
     /// than a quarter octave above the true value. `None` when nothing was timed; `u64::MAX` above
     /// the last bound.
@@ -176,5 +375,49 @@ impl Durations {
             seen >= rank
         })?;
         Some(BOUNDS_NS[bucket])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mapstorm_abi::bucket;
+    use proptest::{collection::vec, prelude::*};
+
+    use super::*;
+
+    fn durations(ns: &[u64]) -> Durations {
+        let mut durations = Durations::default();
+        for &ns in ns {
+            durations.buckets[bucket::index(ns)] += 1;
+            durations.sum_ns += ns;
+        }
+        durations
+    }
+
+    #[test]
+    fn nothing_timed_has_no_median_and_the_longest_have_the_last_bound() {
+        assert_eq!(Durations::default().median_ns(), None);
+        let longest = durations(&[u64::MAX >> 1]);
+        assert_eq!(longest.median_ns(), Some(BOUNDS_NS[BOUNDS - 1] as f64));
+    }
+
+    proptest! {
+        #[test]
+        fn a_median_is_no_further_than_its_bucket_is_wide(ns in vec(0..1u64 << 34, 1..200usize)) {
+            let median = durations(&ns).median_ns().unwrap();
+            let mut ns: Vec<u64> = ns;
+            ns.sort_unstable();
+            let truth = ns[(ns.len() - 1) / 2];
+            let bucket = bucket::index(truth);
+            let lower = bucket.checked_sub(1).map_or(0, |lower| BOUNDS_NS[lower]);
+            prop_assert!((lower as f64..=BOUNDS_NS[bucket] as f64).contains(&median));
+        }
+
+        #[test]
+        fn what_came_after_and_what_was_before_are_all(a in vec(0..1u64 << 40, 0..50), b in vec(0..1u64 << 40, 0..50)) {
+            let before = durations(&a);
+            let all = durations(&[a, b.clone()].concat());
+            prop_assert_eq!(all.since(Some(&before)), durations(&b));
+        }
     }
 }

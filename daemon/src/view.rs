@@ -10,8 +10,13 @@ use std::{
 use tokio::sync::watch;
 
 use crate::{
-    build_info::BuildInfo, facts::FreelistGeneration, identity::MapId, probes::ProbeStatus,
-    snapshot::Snapshot, storm::Board,
+    build_info::BuildInfo,
+    facts::FreelistGeneration,
+    identity::MapId,
+    motion::{History, Pace},
+    probes::ProbeStatus,
+    snapshot::Snapshot,
+    storm::Board,
 };
 
 /// Where readers find the newest view.
@@ -34,6 +39,10 @@ pub struct View {
     pub storms: Board,
     /// Maps none of whose counters has moved lately: the first to lose detail.
     pub idle: BTreeSet<MapId>,
+    /// How fast things go on every map.
+    pub pace: Arc<Pace>,
+    /// What happened in the last windows.
+    pub history: History,
     /// Time spent taking and judging samples since start.
     pub sampling: Duration,
 }
@@ -94,6 +103,8 @@ impl View {
             probes,
             storms: Board::default(),
             idle: BTreeSet::new(),
+            pace: Arc::default(),
+            history: History::default(),
             sampling: Duration::ZERO,
         }
     }

@@ -1,6 +1,8 @@
 //! The command line: flags and environment into [`crate::config`]. The only user of clap.
 
 mod args;
+mod ask;
+mod man;
 mod settings;
 mod values;
 
@@ -12,7 +14,7 @@ use std::{ffi::OsString, process::ExitCode};
 use clap::{CommandFactory, Parser};
 
 use crate::config::{Command, Invocation};
-use args::{Args, DrillCommand, Subcommand};
+use args::{Args, Subcommand};
 
 /// Exit status of a command line that makes no sense (`EX_USAGE` of sysexits).
 pub const USAGE: u8 = 64;
@@ -46,9 +48,12 @@ pub fn parse_from(
 ) -> Result<Invocation, Exit> {
     let args = Args::try_parse_from(args).map_err(Exit)?;
     let command = match args.command {
-        Subcommand::Serve(serve) => Command::Serve(serve.into()),
+        Subcommand::Serve(serve) => Command::Serve(Box::new((*serve).into())),
         Subcommand::Doctor(doctor) => Command::Doctor(doctor.into()),
-        Subcommand::Drill(DrillCommand::Full(drill)) => Command::DrillFull(drill.into()),
+        Subcommand::Maps(maps) => Command::Maps(maps.into()),
+        Subcommand::Top(top) => Command::Top(top.into()),
+        Subcommand::Drill(drill) => Command::Drill(drill.into()),
+        Subcommand::Man(args) => Command::Man(args.with(man::pages())),
         Subcommand::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "mapstorm", &mut script);

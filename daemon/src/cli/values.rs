@@ -1,10 +1,20 @@
 //! Values of flags: how each is written, and what is wrong with it when it is not one.
 
-use std::time::Duration;
+use std::{ffi::OsStr, time::Duration};
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{
+    builder::{PossibleValuesParser, TypedValueParser},
+    error::ErrorKind,
+};
 
-use crate::{build_info::BuildInfo, config::ServeConfig, facts::CpuList, plan};
+use crate::{
+    build_info::BuildInfo,
+    client::{Target, TargetError},
+    config::{ServeConfig, TopConfig},
+    facts::CpuList,
+    notify::NotifyConfig,
+    plan,
+};
 
 /// The text of `--version`.
 pub(super) fn version() -> String {
@@ -48,9 +58,57 @@ pub(super) fn probe() -> impl TypedValueParser<Value = String> {
     PossibleValuesParser::new(plan::names())
 }
 
+/// The URL of a server. What is none is refused without being shown: it may hold a password.
+#[derive(Clone, Copy)]
+pub(super) struct Url;
+
+impl TypedValueParser for Url {
+    type Value = Target;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        flag: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<Target, clap::Error> {
+        let text = value.to_str().ok_or(TargetError::NotUrl);
+        text.and_then(str::parse).map_err(|error| {
+            let flag = flag.map(ToString::to_string).unwrap_or_default();
+            let text = format!("invalid value for '{flag}': {error}\n");
+            clap::Error::raw(ErrorKind::ValueValidation, text).with_cmd(command)
+        })
+    }
+}
+
 /// A time within the limits of a sample window.
 pub(super) fn sample_interval(text: &str) -> Result<Duration, String> {
-    let [least, most] = ServeConfig::SAMPLE_INTERVALS;
+    time_within(text, ServeConfig::SAMPLE_INTERVALS)
+}
+
+/// A time within the limits of how often storms are told again.
+pub(super) fn notify_interval(text: &str) -> Result<Duration, String> {
+    time_within(text, NotifyConfig::INTERVALS)
+}
+
+/// A time within the limits of how often a daemon is asked.
+pub(super) fn top_interval(text: &str) -> Result<Duration, String> {
+    time_within(text, TopConfig::INTERVALS)
+}
+
+/// A daemon on this host, where it listens when nothing is said.
+pub(super) fn daemon_url() -> String {
+    format!("http://127.0.0.1:{}", ServeConfig::PORT)
+}
+
+/// Text that a daemon looks for: 1 to 64 characters.
+pub(super) fn short_text(text: &str) -> Result<String, String> {
+    match text.chars().count() {
+        1..=64 => Ok(text.to_owned()),
+        _ => Err("not 1 to 64 characters".to_owned()),
+    }
+}
+
+fn time_within(text: &str, [least, most]: [Duration; 2]) -> Result<Duration, String> {
     let time = humantime::parse_duration(text)
         .map_err(|error| format!("{error}; a time looks like 250ms"))?;
     if (least..=most).contains(&time) {
@@ -92,6 +150,16 @@ pub(super) fn rate(text: &str) -> Result<f64, String> {
         Ok(rate)
     } else {
         Err("not above 0".to_owned())
+    }
+}
+
+/// A factor: above one.
+pub(super) fn above_one(text: &str) -> Result<f64, String> {
+    let factor: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if factor > 1.0 && factor.is_finite() {
+        Ok(factor)
+    } else {
+        Err("not above 1".to_owned())
     }
 }
 

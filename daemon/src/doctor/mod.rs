@@ -13,6 +13,7 @@ use crate::{
     build_info::BuildInfo,
     config::ServeConfig,
     facts::{self, Facts, Roots},
+    kernel::{Geometry, Tables},
     plan,
     pops::PopSource,
     preflight::{Attempt, Preflight, PreflightError},
@@ -45,8 +46,8 @@ pub struct Report {
     pub probes: Vec<ProbeStatus>,
     /// What runs on maps and is watched by nobody.
     pub unwatched: Vec<Unwatched>,
-    /// Memory that the probes' tables took, bytes; `None` where they were refused.
-    pub table_bytes: Option<usize>,
+    /// The probes' tables; `None` where they were refused.
+    pub tables: Option<TableReport>,
     /// The host.
     pub facts: Facts,
 }
@@ -64,6 +65,35 @@ pub struct SignalReport {
     pub hooks: Vec<&'static str>,
 }
 
+/// What the probes' tables take and hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct TableReport {
+    /// Memory, all possible CPUs, bytes.
+    pub bytes: usize,
+    /// Possible CPUs, each with an equal share.
+    pub cpus: usize,
+    /// Pairs of map and operation that each CPU can count.
+    pub slots: usize,
+    /// Those that it can time.
+    pub timings: usize,
+}
+
+impl TableReport {
+    fn of(tables: &Tables) -> Self {
+        let Geometry {
+            cpus,
+            slots,
+            timings,
+        } = tables.geometry();
+        Self {
+            bytes: tables.bytes(),
+            cpus,
+            slots,
+            timings,
+        }
+    }
+}
+
 /// Operations that no probe watches.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct Unwatched {
@@ -75,19 +105,20 @@ pub struct Unwatched {
 
 impl Report {
     /// Looks at this host and really tries: loads and attaches everything, then lets go of it.
+    /// With `no_trampolines` those are left alone.
     ///
     /// # Errors
     /// When nothing can be tried at all; what the kernel refuses is in the report.
-    pub fn make() -> Result<Self, DoctorError> {
+    pub fn make(no_trampolines: bool) -> Result<Self, DoctorError> {
         let facts = Facts::gather(&Roots::default(), &plan::hooks())?;
-        let preflight = Preflight::new(facts, ServeConfig::default().probe_memory)?;
+        let preflight = Preflight::new(facts, ServeConfig::default().probe_memory, no_trampolines)?;
         let Attempt { statuses, attached } = preflight.attach()?;
-        let table_bytes = attached.map(|attached| attached.arm().tables().bytes());
-        Ok(Self::of(preflight, statuses, table_bytes))
+        let tables = attached.map(|attached| TableReport::of(attached.arm().tables()));
+        Ok(Self::of(preflight, statuses, tables))
     }
 
     /// The report on an attempt that is over.
-    fn of(preflight: Preflight, probes: Vec<ProbeStatus>, table_bytes: Option<usize>) -> Self {
+    fn of(preflight: Preflight, probes: Vec<ProbeStatus>, tables: Option<TableReport>) -> Self {
         let Preflight { facts, plan, .. } = preflight;
         Self {
             build: BuildInfo::THIS,
@@ -99,7 +130,7 @@ impl Report {
                 .map(|&(what, why)| Unwatched { what, why })
                 .collect(),
             probes,
-            table_bytes,
+            tables,
             facts,
         }
     }

@@ -16,7 +16,7 @@ fn preflight() -> Preflight {
         sys: root.join("sys"),
     };
     let kernel = Kernel::new("5.10.0-46-cloud-amd64", "x86_64").unwrap();
-    Preflight::new(Facts::of(kernel, &roots, &plan::hooks()), 512 << 10).unwrap()
+    Preflight::new(Facts::of(kernel, &roots, &plan::hooks()), 512 << 10, false).unwrap()
 }
 
 /// What becomes of the plan when only these hooks are refused.
@@ -64,7 +64,13 @@ fn a_blind_host_is_told_every_reason_once_and_what_to_do() {
 fn what_is_seen_is_told_with_its_hook_mechanisms_and_probes() {
     let preflight = preflight();
     let statuses = statuses(&preflight, |hook| hook == plan::POP_HOOK);
-    let report = Report::of(preflight, statuses, Some(3 << 20));
+    let tables = TableReport {
+        bytes: 3 << 20,
+        cpus: 6,
+        slots: 2048,
+        timings: 122,
+    };
+    let report = Report::of(preflight, statuses, Some(tables));
     assert_eq!(report.pops, Some(PopSource::Alloc));
     let text = report.text();
     for words in [
@@ -72,9 +78,10 @@ fn what_is_seen_is_told_with_its_hook_mechanisms_and_probes() {
         "htab_map_update_elem: fexit and fentry attached (htab_update_out, htab_update_in)\n",
         "__pcpu_freelist_pop: fexit and fentry refused, notrace: attach fexit",
         "pops are known: counted by `alloc_htab_elem`, whose time is not a pop's\n",
-        "bpf_iter_bpf_map: iter attached (inventory)\n",
+        "bpf_iter_bpf_map: iter attached (inventory_counted)\n",
         "memory      3072 KiB",
-        "lookups: the hottest path of all",
+        "512 KiB on each of 6 possible CPUs, for 2048 pairs of map and operation, 122 of them timed",
+        "lookups in hashes: the hottest path of all",
     ] {
         assert!(text.contains(words), "`{words}` is not in\n{text}");
     }
@@ -90,7 +97,7 @@ fn json_has_the_refusals_where_the_help_looks_for_them() {
     assert_eq!(json["pops"], "alloc");
     let refused = json["probes"].as_array().unwrap().iter();
     let refused: Vec<_> = refused.filter(|p| !p["refusal"].is_null()).collect();
-    assert_eq!(refused.len(), 3, "{refused:?}");
+    assert_eq!(refused.len(), 5, "{refused:?}");
     assert_eq!(refused[0]["mechanism"], Mechanism::Fexit.label());
     assert_eq!(json["signals"][0]["seen_on"], "htab_map_update_elem");
     assert_eq!(json["facts"]["kernel"]["self_nesting"], true);

@@ -2,9 +2,10 @@
 
 use std::fmt::{Display, Write as _};
 
-use super::{Report, SignalReport};
+use super::{Report, SignalReport, TableReport};
 use crate::{
     facts::{Facts, FreelistGeneration},
+    plan::{LOCK_WAIT, POP},
     probes::{Mechanism, ProbeStatus, Refusal},
 };
 
@@ -28,7 +29,7 @@ impl Report {
             );
         }
         text.push_str("\nThis host\n");
-        for (key, value) in host(&self.facts, self.table_bytes) {
+        for (key, value) in host(&self.facts, self.tables.as_ref()) {
             line(&mut text, format_args!("  {key:KEY$}{value}"));
         }
         text
@@ -60,14 +61,17 @@ impl Report {
         };
         line(
             text,
-            format_args!("  {:8}{}: {seen}", report.signal, report.what),
+            format_args!("  {:18}{}: {seen}", report.signal, report.what),
         );
         for &hook in &report.hooks {
             let of_hook = |p: &&ProbeStatus| p.signal == report.signal && p.hook == hook;
-            let by_return = |p: &&ProbeStatus| p.mechanism == Mechanism::Kretprobe;
-            let probes = self.probes.iter().filter(of_hook);
-            let (returns, typed): (Vec<_>, Vec<_>) = probes.partition(by_return);
-            for probes in [typed, returns].iter().filter(|probes| !probes.is_empty()) {
+            let mut probes: Vec<_> = self.probes.iter().filter(of_hook).collect();
+            let kind = |p: &ProbeStatus| {
+                let alone = p.mechanism == Mechanism::Kretprobe;
+                (alone, p.mechanism.is_suppressed())
+            };
+            probes.sort_by_key(|p| kind(p));
+            for probes in probes.chunk_by(|a, b| kind(a) == kind(b)) {
                 way(text, hook, probes);
             }
             if !self.probes.iter().any(|p| of_hook(&p)) {
@@ -77,15 +81,34 @@ impl Report {
                 );
             }
         }
-        let by_return = |p: &ProbeStatus| {
-            let of_this = p.signal == report.signal && report.hooks.contains(&&*p.hook);
-            of_this && p.attached() && p.mechanism == Mechanism::Kretprobe
+        let by = |way: fn(Mechanism) -> bool| {
+            let mut attached = self.probes.iter().filter(|p| {
+                let of_this = p.signal == report.signal && report.hooks.contains(&&*p.hook);
+                of_this && p.attached()
+            });
+            attached.any(|p| way(p.mechanism))
         };
-        if self.probes.iter().any(by_return) {
-            let limits = "for the whole host, without maps, storms or times; bpf(2) calls unseen";
+        if by(|mechanism| mechanism == Mechanism::Kretprobe) {
+            let limits = "for the whole host, without maps, storms or times";
             line(text, format_args!("          counted {limits}"));
         }
-        if report.signal == crate::plan::POP {
+        if by(Mechanism::is_suppressed) {
+            let unseen = "what bpf(2) does, and programs of kprobes, tracepoints and perf events";
+            line(text, format_args!("          not seen: {unseen}"));
+        }
+        if report.signal == LOCK_WAIT && report.seen_on.is_some() {
+            let classes = self.facts.offsets.as_ref();
+            let classes = if classes.is_ok_and(|offsets| offsets.locks.is_some()) {
+                "bucket, freelist, lru or other"
+            } else {
+                "all as other: the kernel's types do not tell where a map's locks lie"
+            };
+            line(
+                text,
+                format_args!("          locks are told apart: {classes}"),
+            );
+        }
+        if report.signal == POP {
             let pops = self
                 .pops
                 .map_or_else(|| "not at all".to_owned(), |p| p.to_string());
@@ -133,7 +156,7 @@ fn way(text: &mut String, hook: &str, probes: &[&ProbeStatus]) {
 }
 
 /// The facts that matter to a reader, in words.
-fn host(facts: &Facts, table_bytes: Option<usize>) -> Vec<(&'static str, String)> {
+fn host(facts: &Facts, tables: Option<&TableReport>) -> Vec<(&'static str, String)> {
     let kernel = &facts.kernel;
     let freelist = match kernel.generation {
         FreelistGeneration::LocksEveryList => "an update on a full map locks every CPU's list",
@@ -153,11 +176,20 @@ fn host(facts: &Facts, table_bytes: Option<usize>) -> Vec<(&'static str, String)
             _ => format!("{} missing", missing.join(" and ")),
         }
     });
-    let memory = table_bytes.map_or_else(
+    let memory = tables.map_or_else(
         || "none: the kernel refused the probes' tables".to_owned(),
-        |bytes| {
+        |tables| {
+            let TableReport {
+                bytes,
+                cpus,
+                slots,
+                timings,
+            } = tables;
+            let each = bytes / cpus / 1024;
             format!(
-                "{} KiB for the probes' tables while they are loaded",
+                "{} KiB for the probes' tables while they are loaded: {each} KiB on each of {cpus} \
+                 possible CPUs, for {slots} pairs of map and operation, {timings} of them timed \
+                 (--probe-memory)",
                 bytes / 1024
             )
         },
@@ -173,11 +205,24 @@ fn host(facts: &Facts, table_bytes: Option<usize>) -> Vec<(&'static str, String)
             "BTF",
             known(&facts.btf, |btf| format!("readable, {} types", btf.len())),
         ),
+        ("spinlocks", facts.spinlocks.words().to_owned()),
         (
             "lockdown",
             known(&facts.security.lockdown, |l| l.label().to_owned()),
         ),
         ("privilege", capabilities),
+        (
+            "symbols",
+            known(&facts.symbols, |symbols| {
+                let shown = if symbols.addresses_hidden {
+                    "addresses are hidden (the sysctl kernel.kptr_restrict, or CAP_SYSLOG is \
+                     missing): callers are told without names on their stacks"
+                } else {
+                    "readable: stacks of sampled calls have names"
+                };
+                shown.to_owned()
+            }),
+        ),
         (
             "CPUs",
             known(&facts.cpus, |cpus| {

@@ -1,4 +1,4 @@
-//! Fills the map, then hammers it: one pinned thread per CPU, keys that are not in it.
+//! Fills the map, then hammers it: one pinned thread per CPU, each with work of its own.
 
 use std::{
     io::{self, IsTerminal as _, Write as _},
@@ -10,9 +10,9 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use mapstorm_abi::workload::{MAX_LOOPS, Run, Tally, Target};
+use mapstorm_abi::workload::{DELETE_ONLY, MAX_LOOPS, Run, Tally, Target};
 
-use super::{DrillError, pace::Pace};
+use super::{DrillError, pace::Pace, work::Work};
 use crate::{
     config::{DrillConfig, Via},
     kernel::workload::{Workload, pin_thread},
@@ -27,6 +27,7 @@ const BATCH: Duration = Duration::from_millis(1);
 pub(super) struct Hammer<'a> {
     pub(super) workload: &'a Workload,
     pub(super) config: &'a DrillConfig,
+    pub(super) target: Target,
     /// Set when the drill is to end early.
     pub(super) stop: &'a AtomicBool,
 }
@@ -35,8 +36,19 @@ pub(super) struct Hammer<'a> {
 pub(super) struct Blows {
     pub(super) started: SystemTime,
     pub(super) ended: SystemTime,
-    /// Updates by CPU.
+    /// What was done by CPU.
     pub(super) tallies: Vec<(u32, Tally)>,
+}
+
+impl Blows {
+    /// What all CPUs did.
+    pub(super) fn total(&self) -> Tally {
+        let mut total = Tally::default();
+        self.tallies
+            .iter()
+            .for_each(|(_, tally)| total.merge(tally));
+        total
+    }
 }
 
 impl Hammer<'_> {
@@ -48,7 +60,7 @@ impl Hammer<'_> {
             if self.stopped() {
                 break;
             }
-            let errno = self.workload.update(Target::Full, key, 0)?;
+            let errno = self.workload.update(self.target, key, 0)?;
             if errno != 0 {
                 let error = io::Error::from_raw_os_error(errno);
                 return Err(DrillError::Fill { key, error });
@@ -59,16 +71,41 @@ impl Hammer<'_> {
         Ok(tally)
     }
 
-    /// Hammers from all of `cpus` at once until the time is over.
-    pub(super) fn strike(&self, cpus: &[u32]) -> Result<Blows, DrillError> {
+    /// Hammers from all of `cpus` at once, each with its work, until the time is over.
+    pub(super) fn strike(
+        &self,
+        cpus: &[u32],
+        works: Vec<Work>,
+        time: Duration,
+    ) -> Result<Blows, DrillError> {
+        let before = self.workload.tallies(self.target)?;
+        let mut blows = self.strike_uncounted(cpus, works, time)?;
+        if self.config.via == Via::Program {
+            let counted = self.workload.tallies(self.target)?;
+            for (cpu, tally) in &mut blows.tallies {
+                let cpu = *cpu as usize;
+                let both = counted.get(cpu).zip(before.get(cpu));
+                *tally = both.map(|(now, was)| now.since(was)).unwrap_or_default();
+            }
+        }
+        Ok(blows)
+    }
+
+    /// The same; of what programs did, only they keep count.
+    fn strike_uncounted(
+        &self,
+        cpus: &[u32],
+        works: Vec<Work>,
+        time: Duration,
+    ) -> Result<Blows, DrillError> {
         // Everyone waits to read until nobody writes any more: they begin together.
         let gate = RwLock::new(());
         let closed = gate.write();
         thread::scope(|scope| {
             let mut threads = Vec::with_capacity(cpus.len());
-            for &cpu in cpus {
+            for (&cpu, work) in cpus.iter().zip(works) {
                 let gate = &gate;
-                let work = move || self.on_cpu(cpu, gate);
+                let work = move || self.on_cpu(cpu, work, time, gate);
                 let thread = thread::Builder::new().name(format!("drill-{cpu}"));
                 match thread.spawn_scoped(scope, work) {
                     Ok(thread) => threads.push((cpu, thread)),
@@ -80,7 +117,9 @@ impl Hammer<'_> {
             }
             let started = SystemTime::now();
             drop(closed);
-            self.show_progress(|| threads.iter().all(|(_, thread)| thread.is_finished()));
+            self.show_progress(time, || {
+                threads.iter().all(|(_, thread)| thread.is_finished())
+            });
             let mut ended = started;
             let mut tallies = Vec::with_capacity(cpus.len());
             for (cpu, thread) in threads {
@@ -97,7 +136,13 @@ impl Hammer<'_> {
     }
 
     /// One CPU's part, from the opening of the gate on.
-    fn on_cpu(&self, cpu: u32, gate: &RwLock<()>) -> Result<(Tally, SystemTime), DrillError> {
+    fn on_cpu(
+        &self,
+        cpu: u32,
+        mut work: Work,
+        time: Duration,
+        gate: &RwLock<()>,
+    ) -> Result<(Tally, SystemTime), DrillError> {
         if let Err(error) = pin_thread(cpu) {
             self.stop.store(true, Ordering::Relaxed);
             return Err(DrillError::Pin { cpu, error });
@@ -108,36 +153,41 @@ impl Hammer<'_> {
         let mut pace = Pace::new(self.config.rate, start);
         loop {
             let now = Instant::now();
-            if self.stopped() || now - start >= self.config.duration {
+            if self.stopped() || now - start >= time {
                 return Ok((tally, SystemTime::now()));
             }
+            let end = start + time;
             match pace.take(now, MAX_LOOPS) {
                 0 => {
-                    let end = start + self.config.duration;
                     let wait = (pace.next(now) - now).clamp(BATCH, NAP);
                     thread::sleep(wait.min(end - now));
                 }
-                updates => self.batch(cpu, updates, &mut tally)?,
+                updates => match work.next(updates) {
+                    Some(run) => {
+                        self.batch(run, &mut tally)?;
+                        work.done(&run);
+                    }
+                    // Others are to come first.
+                    None => thread::sleep(BATCH.min(end - now)),
+                },
             }
         }
     }
 
-    /// So many updates. The programs keep their own tally.
-    fn batch(&self, cpu: u32, updates: u64, tally: &mut Tally) -> Result<(), DrillError> {
-        let key = self.config.max_entries + cpu;
+    /// One batch. The programs keep their own tally.
+    fn batch(&self, run: Run, tally: &mut Tally) -> Result<(), DrillError> {
         match self.config.via {
-            Via::Program => self.workload.run(
-                Target::Full,
-                Run {
-                    loops: updates,
-                    first_key: key.into(),
-                    ..Run::default()
-                },
-            )?,
+            Via::Program => self.workload.run(self.target, run)?,
             Via::Syscall => {
                 let start = Instant::now();
-                for _ in 0..updates {
-                    tally.add(self.workload.update(Target::Full, key, 0)?);
+                for turn in 0..run.loops {
+                    let key = (run.first_key + (turn & run.key_mask)) as u32;
+                    if run.delete != DELETE_ONLY {
+                        tally.add(self.workload.update(self.target, key, run.flags)?);
+                    }
+                    if run.delete != 0 {
+                        tally.add_delete(self.workload.delete(self.target, key)?);
+                    }
                 }
                 tally.ns += start.elapsed().as_nanos() as u64;
             }
@@ -150,10 +200,10 @@ impl Hammer<'_> {
     }
 
     /// Waits for the end, and tells a person at a terminal how far it is.
-    fn show_progress(&self, is_over: impl Fn() -> bool) {
+    fn show_progress(&self, time: Duration, is_over: impl Fn() -> bool) {
         let mut terminal = io::stderr();
         let is_shown = terminal.is_terminal();
-        let (start, whole) = (Instant::now(), self.config.duration.as_secs());
+        let (start, whole) = (Instant::now(), time.as_secs());
         let mut said = u64::MAX;
         while !is_over() {
             let seconds = start.elapsed().as_secs();

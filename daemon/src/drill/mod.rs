@@ -1,29 +1,36 @@
 //! `mapstorm drill`: a real storm, made on purpose on a map of its own, and an exact count of it.
 
 mod hammer;
+mod kind;
 mod pace;
 mod report;
+mod starve;
 mod text;
+mod work;
 
 use std::{
     io,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
 
-use mapstorm_abi::workload::Target;
+use mapstorm_abi::workload::Tally;
 
 use crate::{
-    config::{DrillConfig, Via},
-    facts::{self, CpuList, Cpus, FactError, Kernel},
+    config::{DrillConfig, DrillKind},
+    facts::{self, CpuList, Cpus, FactError, Kernel, kernel::Version},
     kernel::{KernelError, workload::Workload},
     preflight, signals,
 };
 use hammer::{Blows, Hammer};
 pub use report::{Counts, CpuReport, DrillMap, Report};
+use starve::Starved;
+
+/// From when on elements are charged to the cgroup that created their map.
+const CHARGED: Version = Version::new(5, 11);
 
 /// Why a drill could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +68,58 @@ pub enum DrillError {
         /// How.
         error: io::Error,
     },
+    /// One CPU cannot fight.
+    #[error(
+        "a drill of kind {kind} takes {least} CPUs at least, and has {cpus}: choose more with --cpus"
+    )]
+    TooFewCpus {
+        /// The kind of storm.
+        kind: &'static str,
+        /// CPUs there are, or were chosen.
+        cpus: usize,
+        /// CPUs it takes.
+        least: usize,
+    },
+    /// The map is too small for what is to happen in it.
+    #[error(
+        "a drill of kind {kind} with {cpus} CPUs takes {least} entries at least: choose more with \
+         --max-entries, or fewer CPUs with --cpus"
+    )]
+    TooSmall {
+        /// The kind of storm.
+        kind: &'static str,
+        /// CPUs at work.
+        cpus: usize,
+        /// Entries it takes.
+        least: u64,
+    },
+    /// The cgroup without memory could not be had.
+    #[error(
+        "cannot {what} {}: {error}; this drill makes a cgroup of its own, which takes root and cgroup2 \
+         at /sys/fs/cgroup",
+        path.display()
+    )]
+    Cgroup {
+        /// What was being done.
+        what: &'static str,
+        /// To which file.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// Cgroups have no limit of memory here.
+    #[error(
+        "there is no {}: give cgroups limits of memory with \
+         `echo +memory > /sys/fs/cgroup/cgroup.subtree_control`",
+        .0.display()
+    )]
+    NoLimit(PathBuf),
+    /// Elements are not charged to a cgroup.
+    #[error(
+        "before Linux 5.11 (this is {0}) elements of maps are charged to no cgroup, and only a host \
+         without memory refuses them: make this drill on a newer kernel"
+    )]
+    NotCharged(String),
     /// A thread could not be kept on its CPU.
     #[error(
         "{error}; CPU {cpu} may be outside of what this process is allowed to use (taskset, \
@@ -88,38 +147,54 @@ pub enum DrillError {
     Signals(io::Error),
 }
 
-/// Fills a preallocated hash map and hammers it with keys that do not fit. A signal ends it early.
+/// Makes the storm that the settings ask for, on a map of its own. A signal ends it early.
 ///
 /// # Errors
 /// See [`DrillError`]; the map is gone in any case.
-pub fn full(config: &DrillConfig) -> Result<Report, DrillError> {
+pub fn run(config: &DrillConfig) -> Result<Report, DrillError> {
     let kernel = Kernel::running()?;
     let host = Cpus::read(Path::new("/sys"))?;
     let cpus = chosen(config.cpus.as_ref(), &host)?;
+    let (kind, cpus) = (config.kind, cpus.as_slice());
+    check(config, cpus)?;
+    let is_older = kernel.version.is_some_and(|version| version < CHARGED);
+    if kind == DrillKind::Alloc && is_older {
+        return Err(DrillError::NotCharged(kernel.release));
+    }
     let stop = Arc::new(AtomicBool::new(false));
     let asked = Arc::clone(&stop);
     signals::on_end(move || asked.store(true, Ordering::Relaxed)).map_err(DrillError::Signals)?;
     preflight::raise_memlock(&kernel);
-    let target = Target::Full;
+    let target = kind.target();
+    let starved = (kind == DrillKind::Alloc)
+        .then(Starved::enter)
+        .transpose()?;
     let sizes = [(target, config.max_entries)];
     let workload = Workload::load(&sizes, host.possible.table_len())?;
+    starved.as_ref().map(Starved::leave).transpose()?;
     let hammer = Hammer {
         workload: &workload,
         config,
+        target,
         stop: &stop,
     };
-    let fill = hammer.fill()?;
+    let fill = if kind == DrillKind::Full {
+        hammer.fill()?
+    } else {
+        Tally::default()
+    };
+    let calm = if kind.is_fight() && !config.calm.is_zero() {
+        let alone = vec![kind.alone(config.max_entries)];
+        hammer.strike(&cpus[..1], alone, config.calm)?.total()
+    } else {
+        Tally::default()
+    };
+    let works = kind.together(cpus, config.max_entries);
     let Blows {
         started,
         ended,
-        mut tallies,
-    } = hammer.strike(cpus.as_slice())?;
-    if config.via == Via::Program {
-        let counted = workload.tallies(target)?;
-        for (cpu, tally) in &mut tallies {
-            *tally = counted.get(*cpu as usize).copied().unwrap_or_default();
-        }
-    }
+        tallies,
+    } = hammer.strike(cpus, works, config.duration)?;
     let map = DrillMap {
         id: workload.map_id(target)?,
         name: target.map(),
@@ -131,9 +206,27 @@ pub fn full(config: &DrillConfig) -> Result<Report, DrillError> {
         map,
         [started, ended],
         interrupted,
-        &fill,
+        [&fill, &calm],
         &tallies,
     ))
+}
+
+/// Can the drill be made with these CPUs and this map?
+fn check(config: &DrillConfig, cpus: &[u32]) -> Result<(), DrillError> {
+    let (kind, least) = (config.kind.label(), config.kind.least_cpus());
+    if cpus.len() < least {
+        let cpus = cpus.len();
+        return Err(DrillError::TooFewCpus { kind, cpus, least });
+    }
+    let least = config.kind.least_entries(cpus.len());
+    if u64::from(config.max_entries) < least {
+        return Err(DrillError::TooSmall {
+            kind,
+            cpus: cpus.len(),
+            least,
+        });
+    }
+    Ok(())
 }
 
 /// The CPUs to hammer from: those asked for, if they run, else all that do.
@@ -157,6 +250,23 @@ fn chosen(asked: Option<&CpuList>, host: &Cpus) -> Result<CpuList, DrillError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_fight_takes_two_cpus_and_room_for_all_keys() {
+        let refused = |kind, max_entries, cpus: &[u32]| {
+            let config = DrillConfig {
+                max_entries,
+                ..DrillConfig::of(kind)
+            };
+            check(&config, cpus).err().map(|error| error.to_string())
+        };
+        let text = refused(DrillKind::HotBucket, 16, &[0]).unwrap();
+        assert!(text.contains("takes 2 CPUs at least, and has 1"), "{text}");
+        assert_eq!(refused(DrillKind::Full, 1, &[0]), None);
+        let text = refused(DrillKind::Freelist, 767, &[0, 1, 2, 3]).unwrap();
+        assert!(text.contains("takes 768 entries at least"), "{text}");
+        assert_eq!(refused(DrillKind::Freelist, 768, &[0, 1, 2, 3]), None);
+    }
 
     #[test]
     fn o04_only_cpus_that_run_are_taken_and_the_error_says_which_do() {

@@ -10,6 +10,8 @@ use crate::{config::DrillConfig, identity::MapId};
 /// The record of one drill.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
+    /// The kind of storm that it makes.
+    pub kind: &'static str,
     /// The map it was made on; gone by now.
     pub map: DrillMap,
     /// Who updated: `program` or `syscall`.
@@ -26,7 +28,9 @@ pub struct Report {
     pub interrupted: bool,
     /// Updates that filled the map before, by system call.
     pub fill: Counts,
-    /// Updates of the hammering, all CPUs.
+    /// What one CPU did alone before, in drills that make CPUs fight.
+    pub calm: Counts,
+    /// What the hammering was, all CPUs.
     pub total: Counts,
     /// Mean of the CPUs' rates.
     pub average_events_per_second: u64,
@@ -50,23 +54,28 @@ pub struct DrillMap {
 pub struct CpuReport {
     /// The CPU.
     pub cpu: u32,
-    /// Updates per second of the time spent updating: pauses of a paced drill do not count.
+    /// Operations per second of the time spent at it: pauses of a paced drill do not count.
     pub events_per_second: u64,
-    /// Its updates.
+    /// What it did.
     #[serde(flatten)]
     pub counts: Counts,
 }
 
-/// Updates by how they ended.
+/// Operations by how they ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// All updates.
     pub updates: u64,
-    /// Those that the map refused because it was full.
+    /// Those that the map refused because it was full, or had no memory.
     pub refused: u64,
-    /// All of them by outcome.
+    /// All updates by outcome.
     #[serde(serialize_with = "by_label")]
     pub outcomes: [u64; Outcome::COUNT],
+    /// All deletes.
+    pub deletes: u64,
+    /// All deletes by outcome.
+    #[serde(serialize_with = "by_label")]
+    pub delete_outcomes: [u64; Outcome::COUNT],
 }
 
 impl Counts {
@@ -74,8 +83,10 @@ impl Counts {
     pub fn of(tally: &Tally) -> Self {
         Self {
             updates: tally.total(),
-            refused: tally.count(Outcome::E2big),
+            refused: tally.count(Outcome::E2big) + tally.count(Outcome::Enomem),
             outcomes: tally.outcomes(),
+            deletes: tally.deletes.iter().sum(),
+            delete_outcomes: tally.delete_outcomes(),
         }
     }
 }
@@ -84,7 +95,8 @@ impl CpuReport {
     /// The record of one CPU.
     pub fn of(cpu: u32, tally: &Tally) -> Self {
         let counts = Counts::of(tally);
-        let per_second = u128::from(counts.updates) * 1_000_000_000 / u128::from(tally.ns.max(1));
+        let done = counts.updates + counts.deletes;
+        let per_second = u128::from(done) * 1_000_000_000 / u128::from(tally.ns.max(1));
         Self {
             cpu,
             events_per_second: u64::try_from(per_second).unwrap_or(u64::MAX),
@@ -94,13 +106,13 @@ impl CpuReport {
 }
 
 impl Report {
-    /// Sums up what was done: the fill, then each CPU's hammering between two times.
+    /// Sums up what was done: the fill, one CPU's calm, then each CPU's hammering between two times.
     pub fn new(
         config: &DrillConfig,
         map: DrillMap,
         [started, ended]: [SystemTime; 2],
         interrupted: bool,
-        fill: &Tally,
+        [fill, calm]: [&Tally; 2],
         tallies: &[(u32, Tally)],
     ) -> Self {
         let mut total = Tally::default();
@@ -111,6 +123,7 @@ impl Report {
         let cpus: Vec<_> = cpus.collect();
         let rates: u64 = cpus.iter().map(|cpu| cpu.events_per_second).sum();
         Self {
+            kind: config.kind.label(),
             map,
             via: config.via.label(),
             rate: config.rate,
@@ -118,6 +131,7 @@ impl Report {
             ended,
             interrupted,
             fill: Counts::of(fill),
+            calm: Counts::of(calm),
             total: Counts::of(&total),
             average_events_per_second: rates / (cpus.len() as u64).max(1),
             cpus,
@@ -145,6 +159,7 @@ pub(super) mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::config::DrillKind;
 
     fn tally(refused: u64, busy: u64, ns: u64) -> Tally {
         let mut tally = Tally {
@@ -157,19 +172,19 @@ pub(super) mod tests {
     }
 
     /// A drill on two CPUs, one of which was busy at times.
-    pub(in crate::drill) fn report() -> Report {
+    pub(in crate::drill) fn report(kind: DrillKind) -> Report {
         let map = DrillMap {
             id: 42,
-            name: "drill_full",
+            name: kind.target().map(),
             max_entries: 1000,
         };
         let ended = SystemTime::UNIX_EPOCH + Duration::from_millis(2500);
         Report::new(
-            &DrillConfig::default(),
+            &DrillConfig::of(kind),
             map,
             [SystemTime::UNIX_EPOCH, ended],
             false,
-            &Tally::default(),
+            [&Tally::default(); 2],
             &[
                 (0, tally(6000, 0, 2_000_000)),
                 (3, tally(1990, 10, 1_000_000_000)),
@@ -179,7 +194,8 @@ pub(super) mod tests {
 
     #[test]
     fn json_has_every_outcome_of_every_cpu() {
-        let json = serde_json::to_value(report()).unwrap();
+        let json = serde_json::to_value(report(DrillKind::Full)).unwrap();
+        assert_eq!(json["kind"], "full");
         assert_eq!(json["total"]["updates"], 8000);
         assert_eq!(json["cpus"][1]["cpu"], 3);
         assert_eq!(json["cpus"][1]["outcomes"]["ebusy"], 10);

@@ -29,6 +29,8 @@ pub struct Btf {
     composites: Vec<u32>,
     /// Ids of the functions, in file order.
     functions: Vec<u32>,
+    /// Ids of the typedefs, in file order.
+    typedefs: Vec<u32>,
 }
 
 impl Btf {
@@ -66,6 +68,7 @@ impl Btf {
             types: Vec::with_capacity(header.types.len() / 24),
             composites: Vec::new(),
             functions: Vec::new(),
+            typedefs: Vec::new(),
             bytes,
         };
         btf.index(header.types)?;
@@ -84,6 +87,7 @@ impl Btf {
             match ty.kind {
                 Kind::Struct | Kind::Union if ty.name != 0 => self.composites.push(id),
                 Kind::Func => self.functions.push(id),
+                Kind::Typedef => self.typedefs.push(id),
                 _ => {}
             }
             self.types.push(at as u32);
@@ -133,6 +137,17 @@ impl Btf {
         let function = self.find(&self.functions, name)?;
         let prototype = self.get(function.size_or_type)?;
         (prototype.kind == Kind::FuncProto).then_some(prototype.vlen)
+    }
+
+    /// Id of the function `name`; `None` when there is no such function.
+    pub fn function_id(&self, name: &str) -> Option<u32> {
+        Some(self.find(&self.functions, name)?.id)
+    }
+
+    /// Is there a tracepoint called `name`? The kernel has a type for each.
+    pub fn has_tracepoint(&self, name: &str) -> bool {
+        let name = format!("btf_trace_{name}");
+        self.find(&self.typedefs, &name).is_some()
     }
 
     /// Size in bytes of the struct or union `name`. Of several with one name the first counts.

@@ -80,6 +80,10 @@ impl FreelistGeneration {
     }
 }
 
+/// A kernel function that came with safe trampolines. It is called by its address: it cannot have
+/// been inlined.
+pub const TRAMPOLINE_FIX: &str = "__bpf_tramp_image_put_rcu";
+
 /// The running kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Kernel {
@@ -92,6 +96,13 @@ pub struct Kernel {
     /// Can a tracing program run inside itself on one CPU? The kernel prevents it since 5.12; true
     /// when the version is unknown, because that is the safe side.
     pub self_nesting: bool,
+    /// Can trampolines crash the kernel when they come and go? Before 5.12 one could be freed while a
+    /// task slept in it (fixed by commit e21aa341785c); stable kernels of 5.10 and 5.11 have the
+    /// fix, so a function of it says more: [`TRAMPOLINE_FIX`]. True when the version is unknown.
+    pub unsafe_trampolines: bool,
+    /// Does the kernel count the runs of kprobe programs that it skips? Since 6.7 (commit
+    /// dd8657894c11); false when the version is unknown.
+    pub counts_kprobe_misses: bool,
     /// Is BPF memory charged to `RLIMIT_MEMLOCK`? Since 5.11 it is charged to the control group;
     /// true when the version is unknown.
     pub charges_memlock: bool,
@@ -132,6 +143,8 @@ impl Kernel {
                 Some(_) => FreelistGeneration::LooksFirst,
             },
             self_nesting: before(5, 12),
+            unsafe_trampolines: before(5, 12),
+            counts_kprobe_misses: !before(6, 7),
             charges_memlock: before(5, 11),
         })
     }
@@ -178,6 +191,15 @@ mod tests {
             assert_eq!(kernel.generation, generation, "{release}");
             assert_eq!(kernel.self_nesting, nesting, "{release}");
             assert_eq!(kernel.charges_memlock, memlock, "{release}");
+            // Both came with 5.12.
+            assert_eq!(kernel.unsafe_trampolines, nesting, "{release}");
+        }
+    }
+
+    #[test]
+    fn skipped_runs_of_kprobes_are_counted_since_6_7() {
+        for (release, counts) in [("6.6.9", false), ("6.7.0", true), ("vendor", false)] {
+            assert_eq!(kernel(release).counts_kprobe_misses, counts, "{release}");
         }
     }
 

@@ -7,9 +7,12 @@
 pub mod btf;
 pub mod cpus;
 pub mod kernel;
+pub mod locks;
 pub mod offsets;
 pub mod privilege;
+pub mod program_offsets;
 pub mod security;
+pub mod spinlocks;
 pub mod symbols;
 
 mod read;
@@ -23,8 +26,10 @@ pub use cpus::{CpuList, Cpus};
 pub use kernel::{FreelistGeneration, Kernel, KernelError};
 pub use offsets::Offsets;
 pub use privilege::{Capability, Privilege};
+pub use program_offsets::ProgramOffsets;
 pub use read::FactError;
 pub use security::{Lockdown, Security};
+pub use spinlocks::Spinlocks;
 pub use symbols::{Resolution, Symbols, Traceable};
 
 /// Where the kernel's file systems are mounted.
@@ -54,6 +59,8 @@ pub struct Facts {
     /// Possible and online CPUs.
     #[serde(serialize_with = "answer")]
     pub cpus: Result<Cpus, FactError>,
+    /// How spinlocks wait.
+    pub spinlocks: Spinlocks,
     /// Settings that restrict BPF.
     pub security: Security,
     /// What this process may do.
@@ -64,6 +71,9 @@ pub struct Facts {
     /// Offsets of the fields that probes read.
     #[serde(serialize_with = "answer")]
     pub offsets: Result<Offsets, OffsetsError>,
+    /// Offsets of the fields that tell of a program.
+    #[serde(serialize_with = "answer")]
+    pub program_offsets: Result<ProgramOffsets, OffsetsError>,
     /// The functions asked about.
     #[serde(serialize_with = "answer")]
     pub symbols: Result<Symbols, FactError>,
@@ -95,10 +105,15 @@ impl Facts {
         Self {
             kernel,
             cpus: Cpus::read(sys),
+            spinlocks: Spinlocks::running(),
             security: Security::read(proc, sys),
             privilege: Privilege::read(proc),
             offsets: match &btf {
                 Ok(btf) => Offsets::of(btf).map_err(OffsetsError::Missing),
+                Err(_) => Err(OffsetsError::NoBtf),
+            },
+            program_offsets: match &btf {
+                Ok(btf) => ProgramOffsets::of(btf).map_err(OffsetsError::Missing),
                 Err(_) => Err(OffsetsError::NoBtf),
             },
             btf,

@@ -1,4 +1,4 @@
-//! `/metrics`: one rendering at a time, shared by all scrapers that came before it began.
+//! `/metrics`: one rendering at a time, shared by all scrapers that came before it ended.
 
 use std::{sync::Arc, time::Instant};
 
@@ -16,7 +16,7 @@ use tokio::{
 use super::Site;
 use crate::metrics::{self, Exposition, ExpositionError};
 
-/// Renders scrapes. However many come at once, they cost two renderings at most.
+/// Renders scrapes. However many come at once, they cost one rendering.
 #[derive(Clone, Debug)]
 pub(super) struct Scrapes {
     exposition: Exposition,
@@ -25,7 +25,7 @@ pub(super) struct Scrapes {
 
 #[derive(Debug)]
 struct Rendering {
-    began: Instant,
+    ended: Instant,
     text: Bytes,
 }
 
@@ -43,18 +43,17 @@ impl Scrapes {
         Self { exposition, last }
     }
 
-    /// A rendering that began after `came`: as good to that request as one of its own.
+    /// A rendering that was under way at `came` or began after it: no older than a rendering takes.
     async fn text(self, came: Instant) -> Result<Bytes, ScrapeError> {
         let mut last = self.last.lock().await;
-        if let Some(rendering) = last.as_ref().filter(|rendering| rendering.began >= came) {
+        if let Some(rendering) = last.as_ref().filter(|rendering| rendering.ended >= came) {
             return Ok(rendering.text.clone());
         }
-        let began = Instant::now();
         // Thousands of maps take long enough to hold up other requests.
         let text = task::spawn_blocking(move || self.exposition.render()).await??;
         let text = Bytes::from(text);
         *last = Some(Rendering {
-            began,
+            ended: Instant::now(),
             text: text.clone(),
         });
         Ok(text)

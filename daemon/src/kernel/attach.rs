@@ -1,14 +1,16 @@
 //! Tries the plan on the running kernel: every probe on its own, the next alternative when one is
 //! refused, and a record of each.
 
+use std::time::Instant;
+
 use aya::{
     Btf, Ebpf,
-    programs::{FEntry, FExit, Iter, KProbe, Program, ProgramError},
+    programs::{FEntry, FExit, Iter, KProbe, Program, ProgramError, RawTracePoint},
 };
 
 use super::refusal::{Stage, explain};
 use crate::{
-    plan::{Alternative, POP, Plan, Probe, Signal, UPDATE},
+    plan::{Alternative, LOCK_WAIT, POP, Plan, Probe, Signal, UPDATE},
     probes::{Mechanism, ProbeStatus, Refusal},
 };
 
@@ -29,12 +31,11 @@ pub(super) fn attach(ebpf: &mut Ebpf, plan: &Plan, context: Context<'_>) -> Vec<
     for signal in &plan.signals {
         let updates_seen = statuses
             .iter()
-            .any(|s| s.signal == UPDATE && s.mechanism == Mechanism::Fexit && s.attached());
+            .any(|s| s.signal == UPDATE && s.mechanism.counts_by_map() && s.attached());
         for alternative in &signal.alternatives {
-            let refusal = alternative
-                .refusal
-                .clone()
-                .or_else(|| (owned(signal, alternative) && !updates_seen).then(ownerless));
+            let refusal = alternative.refusal.clone().or_else(|| {
+                (owned(signal, alternative) && !updates_seen).then(|| ownerless(signal))
+            });
             let tried = match refusal {
                 Some(refusal) => refuse_all(signal, alternative, &refusal),
                 None => try_alternative(ebpf, signal, alternative, context),
@@ -49,17 +50,23 @@ pub(super) fn attach(ebpf: &mut Ebpf, plan: &Plan, context: Context<'_>) -> Vec<
     statuses
 }
 
-/// Is what the alternative sees attributed through the update around it?
+/// Is what the alternative sees attributed through the operation around it?
 fn owned(signal: &Signal, alternative: &Alternative) -> bool {
     let typed = |probe: &Probe| probe.mechanism != Mechanism::Kretprobe;
-    signal.name == POP && alternative.probes.iter().all(typed)
+    [POP, LOCK_WAIT].contains(&signal.name) && alternative.probes.iter().all(typed)
 }
 
-/// Why a pop without its update is of no use.
-fn ownerless() -> Refusal {
+/// Why a pop, or a wait, without its operation is of no use: all CPUs of a host wait for all kinds of
+/// locks, and nothing would tell whose a wait is.
+fn ownerless(signal: &Signal) -> Refusal {
+    let what = if signal.name == POP {
+        "a pop belongs to the update around it"
+    } else {
+        "a wait for a lock belongs to the operation around it"
+    };
     Refusal {
         reason: "no_update",
-        detail: "a pop belongs to the update around it, and no update can be seen".into(),
+        detail: format!("{what}, and no update can be seen"),
         remedy: "see the refusals of the signal `update`".into(),
     }
 }
@@ -136,6 +143,7 @@ fn try_probe(
             remedy: "rebuild with `cargo xtask build`".into(),
         });
     };
+    let began = Instant::now();
     let result = match (probe.mechanism, program, context.btf) {
         (Mechanism::Fentry, Program::FEntry(program), Some(btf)) => load_and_attach(
             program,
@@ -152,13 +160,20 @@ fn try_probe(
             |program: &mut Iter| program.load(hook.trim_start_matches("bpf_iter_"), btf),
             |_| Ok(()),
         ),
-        (Mechanism::Kretprobe, Program::KProbe(program), _) => {
+        (Mechanism::RawTp, Program::RawTracePoint(program), _) => {
+            load_and_attach(program, RawTracePoint::load, |program| {
+                program.attach(probe.name).map(drop)
+            })
+        }
+        (mechanism, Program::KProbe(program), _) if mechanism.is_suppressed() => {
             load_and_attach(program, KProbe::load, |program| {
                 program.attach(hook, 0).map(drop)
             })
         }
         (_, _, _) => Err((Stage::Load, ProgramError::UnexpectedProgramType)),
     };
+    let (took, ok) = (began.elapsed(), result.is_ok());
+    tracing::debug!(probe = name, hook, ?took, ok, "tried");
     result.map_err(|(stage, error)| {
         unload(ebpf, &name);
         explain(stage, error)
@@ -181,6 +196,7 @@ fn unload(ebpf: &mut Ebpf, name: &str) {
         Some(Program::FExit(program)) => program.unload(),
         Some(Program::Iter(program)) => program.unload(),
         Some(Program::KProbe(program)) => program.unload(),
+        Some(Program::RawTracePoint(program)) => program.unload(),
         _ => Ok(()),
     };
     match result {

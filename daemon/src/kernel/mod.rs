@@ -3,11 +3,20 @@
 
 mod attach;
 mod error;
+mod fight;
+mod grace;
+mod harvest;
 mod inventory;
+mod leases;
 mod object;
 mod observer;
+mod places;
+mod programs;
 mod reclaim;
 mod refusal;
+mod samples;
+mod slow;
+mod sweep;
 mod sys;
 mod table;
 mod tables;
@@ -15,6 +24,9 @@ pub mod workload;
 
 pub use aya::Btf;
 pub use error::KernelError;
+pub use harvest::Harvest;
 pub use inventory::{Inventory, MapIdentity};
 pub use observer::{Armed, Attached, Loaded, Parameters};
+pub use programs::ProgramList;
+pub use samples::Samples;
 pub use tables::{CpuRow, Geometry, Row, Tables};

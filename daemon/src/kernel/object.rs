@@ -32,31 +32,75 @@ fn built(name: &'static str, bytes: &'static [u8]) -> Result<&'static [u8], Kern
 
 /// Offset of `value_size` in the legacy `struct bpf_map_def`, bytes.
 const VALUE_SIZE: u64 = 8;
+/// `BPF_JMP | BPF_CALL`.
+const CALL: u8 = 0x85;
+/// `BPF_PSEUDO_KFUNC_CALL` in an instruction's upper half of registers, the source.
+const KFUNC: u8 = 2 << 4;
 
-/// A copy of an object in which the values of an array map have another size: aya sets a map's
-/// number of entries, but has no call for this.
-pub(super) fn with_value_size(
-    object: &'static [u8],
-    map: &'static str,
-    bytes: u32,
-) -> Result<Vec<u8>, KernelError> {
-    let missing = || KernelError::Missing {
-        object: "probes",
-        name: map.into(),
-    };
-    let place = definition(object, map).ok_or_else(missing)? + VALUE_SIZE as usize;
-    let mut copy = object.to_vec();
-    copy.get_mut(place..place + 4)
-        .ok_or_else(missing)?
-        .copy_from_slice(&bytes.to_ne_bytes());
-    Ok(copy)
+/// A copy of the object `probes`, to be changed before it is loaded where aya has no call for it.
+pub(super) struct Copy(Vec<u8>);
+
+impl Copy {
+    /// The object as it was built.
+    pub(super) fn of_probes() -> Result<Self, KernelError> {
+        Ok(Self(probes()?.to_vec()))
+    }
+
+    /// The bytes to load.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Gives the values of an array map another size: aya sets a map's number of entries only.
+    pub(super) fn set_value_size(
+        &mut self,
+        map: &'static str,
+        bytes: u32,
+    ) -> Result<(), KernelError> {
+        let (start, _) = place(&self.0, map).ok_or_else(missing(map))?;
+        let place = start + VALUE_SIZE as usize;
+        let field = self.0.get_mut(place..place + 4);
+        field
+            .ok_or_else(missing(map))?
+            .copy_from_slice(&bytes.to_ne_bytes());
+        Ok(())
+    }
+
+    /// Makes the call of helper `marker` in a program one of the kernel's function with this BTF
+    /// id: aya knows no calls of kernel functions.
+    pub(super) fn set_kernel_call(
+        &mut self,
+        program: &'static str,
+        marker: i32,
+        id: u32,
+    ) -> Result<(), KernelError> {
+        let (start, bytes) = place(&self.0, program).ok_or_else(missing(program))?;
+        let code = self.0.get_mut(start..start + bytes);
+        let (instructions, _) = code.ok_or_else(missing(program))?.as_chunks_mut::<8>();
+        let is_marker = |instruction: &&mut [u8; 8]| {
+            instruction[..4] == [CALL, 0, 0, 0] && instruction[4..] == marker.to_le_bytes()
+        };
+        let call = instructions.iter_mut().find(is_marker);
+        let call = call.ok_or_else(missing(program))?;
+        call[1] = KFUNC;
+        call[4..].copy_from_slice(&id.to_le_bytes());
+        Ok(())
+    }
 }
 
-/// Where a map's definition lies in the object's bytes.
-fn definition(object: &[u8], map: &str) -> Option<usize> {
+fn missing(name: &'static str) -> impl Fn() -> KernelError {
+    move || KernelError::Missing {
+        object: "probes",
+        name: name.into(),
+    }
+}
+
+/// Where a map's definition or a program lies in the object's bytes, and how long it is.
+fn place(object: &[u8], name: &str) -> Option<(usize, usize)> {
     let elf = ElfFile::<FileHeader64<object::Endianness>>::parse(object).ok()?;
-    let symbol = elf.symbols().find(|symbol| symbol.name() == Ok(map))?;
+    let symbol = elf.symbols().find(|symbol| symbol.name() == Ok(name))?;
     let section = elf.section_by_index(symbol.section_index()?).ok()?;
     let (start, _) = section.file_range()?;
-    usize::try_from(start + symbol.address()).ok()
+    let start = usize::try_from(start + symbol.address()).ok()?;
+    Some((start, usize::try_from(symbol.size()).ok()?))
 }

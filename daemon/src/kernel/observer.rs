@@ -3,19 +3,24 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    os::fd::AsFd,
+    io,
+    os::fd::{AsFd, BorrowedFd},
+    time::Instant,
 };
 
 use aya::{Btf, Ebpf, EbpfLoader, maps::Map, programs::Program};
 use aya_log::EbpfLogger;
-use mapstorm_abi::{globals, slot::slot_mask};
+use mapstorm_abi::{Op, globals, inventory::COUNT_MARKER, slot::slot_mask};
 
 use super::{
     attach::{self, Context},
     error::{KernelError, errno},
+    harvest::{Harvest, Harvester},
     inventory::Inventory,
     object,
+    programs::ProgramList,
     refusal::{Stage, explain},
+    samples::Samples,
     sys,
     tables::{Geometry, Tables},
 };
@@ -23,6 +28,7 @@ use crate::{
     identity::MapId,
     plan::Plan,
     probes::{Mechanism, ProbeStatus, Refusal},
+    who::{ProgramId, Sample},
 };
 
 /// Name of the object, in errors.
@@ -37,17 +43,30 @@ pub struct Parameters {
     pub geometry: Geometry,
     /// Values of the offset globals; all zero when there is no BTF and so no typed probe.
     pub offsets: Vec<(&'static str, u32)>,
+    /// BTF id of the kernel's function that counts a map's elements; `None` before 6.6.
+    pub sum_elem_count: Option<u32>,
     /// Can a program run inside itself on one CPU (before 5.12)?
     pub self_nesting: bool,
+    /// Does the kernel count the runs of kprobe programs that it skips (6.7 and newer)?
+    pub counts_kprobe_misses: bool,
     /// Does the process hold the capabilities that loading takes?
     pub privileged: bool,
+}
+
+/// Least time between two samples of one kind on one CPU: together no more than some hundred a
+/// second, however many CPUs are possible.
+fn sample_every_ns(cpus: usize) -> u32 {
+    let cpus = u32::try_from(cpus).unwrap_or(u32::MAX);
+    cpus.saturating_mul(5_000_000).max(100_000_000)
 }
 
 /// The object's maps exist; no program is in the kernel yet.
 pub struct Loaded {
     ebpf: Ebpf,
     tables: Tables,
+    samples: Samples,
     self_nesting: bool,
+    counts_kprobe_misses: bool,
     privileged: bool,
 }
 
@@ -57,22 +76,31 @@ impl Loaded {
         let Parameters {
             geometry,
             self_nesting,
+            counts_kprobe_misses,
             privileged,
             ..
         } = *parameters;
         let slot_mask = slot_mask(geometry.slots) as u32;
         let last_timings = geometry.timings_at(geometry.timings - 1) as u32;
+        let sample_every_ns = sample_every_ns(geometry.cpus);
+        let possible_cpus = geometry.cpus as u32;
         let mut loader = EbpfLoader::new();
         loader
             .map_max_entries(TABLE, geometry.cpus as u32)
             .override_global(globals::SLOT_MASK, &slot_mask, true)
-            .override_global(globals::LAST_TIMINGS, &last_timings, true);
+            .override_global(globals::LAST_TIMINGS, &last_timings, true)
+            .override_global(globals::SAMPLE_EVERY_NS, &sample_every_ns, true)
+            .override_global(globals::POSSIBLE_CPUS, &possible_cpus, true);
         for (name, offset) in &parameters.offsets {
             loader.override_global(name, offset, true);
         }
         let value_bytes = geometry.value_bytes() as u32;
-        let object = object::with_value_size(object::probes()?, TABLE, value_bytes)?;
-        let ebpf = loader.load(&object).map_err(|source| {
+        let mut object = object::Copy::of_probes()?;
+        object.set_value_size(TABLE, value_bytes)?;
+        if let Some(function) = parameters.sum_elem_count {
+            object.set_kernel_call("inventory_counted", COUNT_MARKER, function)?;
+        }
+        let mut ebpf = loader.load(object.bytes()).map_err(|source| {
             let remedy = match errno(&source) {
                 Some(libc::EPERM) => {
                     "give the process CAP_BPF and CAP_PERFMON (or CAP_SYS_ADMIN; before 5.11 also \
@@ -88,10 +116,13 @@ impl Loaded {
             }
         })?;
         let tables = Self::map_tables(&ebpf, geometry)?;
+        let samples = Samples::map(&mut ebpf)?;
         Ok(Self {
             ebpf,
             tables,
+            samples,
             self_nesting,
+            counts_kprobe_misses,
             privileged,
         })
     }
@@ -122,25 +153,41 @@ impl Loaded {
             privileged,
         };
         let mut statuses = attach::attach(&mut self.ebpf, plan, context);
-        let inventory = self.link_inventory(&mut statuses);
+        // One form of it is loaded.
+        let forms = ["inventory_counted", "inventory_peeked", "inventory"];
+        let mut forms = forms.into_iter();
+        let inventory = forms.find_map(|form| self.link(&mut statuses, form, Inventory::link));
+        // One tells all that the other does.
+        let users = self.link(&mut statuses, "users", ProgramList::link);
+        let programs = self.link(&mut statuses, "programs", ProgramList::link);
+        let programs = users.or(programs);
         Attached {
             ebpf: self.ebpf,
             tables: self.tables,
+            samples: self.samples,
             statuses,
             inventory,
+            programs,
+            counts_kprobe_misses: self.counts_kprobe_misses,
         }
     }
 
-    /// Links the iterator, if it was loaded; a refusal goes into its status.
-    fn link_inventory(&mut self, statuses: &mut [ProbeStatus]) -> Option<Inventory> {
-        let status = statuses
+    /// Links the iterator of this name, if it was loaded; a refusal goes into its status.
+    fn link<T>(
+        &mut self,
+        statuses: &mut [ProbeStatus],
+        probe: &str,
+        link: fn(BorrowedFd<'_>) -> io::Result<T>,
+    ) -> Option<T> {
+        let mut iterators = statuses
             .iter_mut()
-            .find(|s| s.mechanism == Mechanism::Iter && s.attached())?;
+            .filter(|s| s.mechanism == Mechanism::Iter);
+        let status = iterators.find(|s| s.probe == probe && s.attached())?;
         let Some(Program::Iter(program)) = self.ebpf.program(status.probe) else {
             return None;
         };
-        match program.fd().map(|fd| Inventory::link(fd.as_fd())) {
-            Ok(Ok(inventory)) => Some(inventory),
+        match program.fd().map(|fd| link(fd.as_fd())) {
+            Ok(Ok(linked)) => Some(linked),
             Ok(Err(error)) => {
                 status.refusal = Some(Refusal {
                     reason: "other",
@@ -168,8 +215,11 @@ impl Loaded {
 pub struct Attached {
     ebpf: Ebpf,
     tables: Tables,
+    samples: Samples,
     statuses: Vec<ProbeStatus>,
     inventory: Option<Inventory>,
+    programs: Option<ProgramList>,
+    counts_kprobe_misses: bool,
 }
 
 impl Attached {
@@ -195,9 +245,12 @@ impl Attached {
         self.tables.arm(true);
         Armed {
             ebpf: self.ebpf,
-            tables: self.tables,
+            harvester: Harvester::new(self.tables),
+            samples: self.samples,
             statuses: self.statuses,
             inventory: self.inventory,
+            programs: self.programs,
+            counts_kprobe_misses: self.counts_kprobe_misses,
             log,
         }
     }
@@ -206,9 +259,12 @@ impl Attached {
 /// Everything that could be attached counts.
 pub struct Armed {
     ebpf: Ebpf,
-    tables: Tables,
+    harvester: Harvester,
+    samples: Samples,
     statuses: Vec<ProbeStatus>,
     inventory: Option<Inventory>,
+    programs: Option<ProgramList>,
+    counts_kprobe_misses: bool,
     log: Option<EbpfLogger<&'static dyn log::Log>>,
 }
 
@@ -220,12 +276,29 @@ impl Armed {
 
     /// The tables the probes write.
     pub fn tables(&self) -> &Tables {
-        &self.tables
+        &self.harvester.tables
     }
 
-    /// Frees what maps that are gone left in the tables.
-    pub fn bury(&mut self, gone: &BTreeSet<MapId>) {
-        self.tables.bury(gone);
+    /// One sample of the tables as of `now`. What maps left there that are `gone` from the host is
+    /// freed as soon as no program can reach it.
+    pub fn harvest(&mut self, gone: &BTreeSet<MapId>, now: Instant) -> Harvest {
+        self.harvester.harvest(gone, now)
+    }
+
+    /// Ids of our programs that are in the kernel.
+    pub fn own_programs(&self) -> BTreeSet<ProgramId> {
+        let infos = self.ebpf.programs().map(|(_, program)| program.info());
+        infos.flatten().map(|info| info.id()).collect()
+    }
+
+    /// Takes the samples of callers that came since.
+    pub fn samples(&mut self) -> Vec<Sample> {
+        self.samples.drain()
+    }
+
+    /// Says from which duration on a call is worth a sample, nanoseconds, by map and operation.
+    pub fn set_slow(&self, slow: &BTreeMap<(MapId, Op), u64>) {
+        self.harvester.set_slow(slow);
     }
 
     /// The list of all maps, where the kernel lets us have it.
@@ -233,7 +306,13 @@ impl Armed {
         self.inventory.as_ref()
     }
 
-    /// Runs the kernel skipped, by probe; absent where it does not count them (before 5.12).
+    /// The list of all programs, where the kernel lets us have it.
+    pub fn programs(&mut self) -> Option<&mut ProgramList> {
+        self.programs.as_mut()
+    }
+
+    /// Runs the kernel skipped, by probe; absent where it does not count them (before 5.12, of
+    /// kprobes before 6.7).
     pub fn misses(&self) -> BTreeMap<&'static str, u64> {
         let attached = self.statuses.iter().filter(|s| s.attached());
         attached
@@ -245,6 +324,8 @@ impl Armed {
         let fd = match self.ebpf.program(probe)? {
             Program::FEntry(program) => program.fd(),
             Program::FExit(program) => program.fd(),
+            Program::KProbe(program) if self.counts_kprobe_misses => program.fd(),
+            Program::RawTracePoint(program) => program.fd(),
             _ => return None,
         };
         sys::recursion_misses(fd.ok()?.as_fd()).ok()?
@@ -260,6 +341,6 @@ impl Armed {
 
 impl Drop for Armed {
     fn drop(&mut self) {
-        self.tables.arm(false);
+        self.harvester.tables.arm(false);
     }
 }

@@ -40,7 +40,11 @@ pub(super) fn explain(
             remedy: "run a kernel built with CONFIG_KPROBE_EVENTS".into(),
         };
     }
-    let (reason, remedy) = classify(stage, code, privileged);
+    let (reason, remedy) = classify(
+        stage,
+        as_of_a_trampoline(stage, mechanism, code),
+        privileged,
+    );
     let words = match code {
         Some(ENOTSUPP) => "not supported for this function (errno 524)".to_owned(),
         Some(code) => io::Error::from_raw_os_error(code).to_string(),
@@ -67,6 +71,16 @@ fn no_kprobes(error: &ProgramError) -> Option<String> {
             Some(filename.display().to_string())
         }
         _ => None,
+    }
+}
+
+/// The errno that a trampoline would have met. A function that cannot be traced is EBUSY or ENODEV to
+/// one, but EINVAL to a kprobe: `within_notrace_func` of kernel/trace/trace_kprobe.c, and the list of
+/// functions that no kprobe may be on.
+fn as_of_a_trampoline(stage: Stage, mechanism: Mechanism, code: Option<i32>) -> Option<i32> {
+    match (stage, code) {
+        (Stage::Attach, Some(libc::EINVAL)) if mechanism.is_suppressed() => Some(libc::ENODEV),
+        (_, code) => code,
     }
 }
 
@@ -180,6 +194,34 @@ mod tests {
             );
         }
         assert!(refusal.remedy.contains("6.13"));
+    }
+
+    #[test]
+    fn o17_a_kprobe_on_a_function_that_cannot_be_traced_is_notrace_too() {
+        let refused = |mechanism, code| {
+            let error = ProgramError::SyscallError(aya::sys::SyscallError {
+                call: "perf_event_open",
+                io_error: io::Error::from_raw_os_error(code),
+            });
+            explain(
+                Stage::Attach,
+                mechanism,
+                "__pcpu_freelist_pop",
+                true,
+                &error,
+            )
+        };
+        for mechanism in [
+            Mechanism::Kprobe,
+            Mechanism::PairedKretprobe,
+            Mechanism::Kretprobe,
+        ] {
+            let refusal = refused(mechanism, libc::EINVAL);
+            assert_eq!(refusal.reason, "notrace");
+            assert!(refusal.detail.contains("Invalid argument"), "{refusal:?}");
+        }
+        assert_eq!(refused(Mechanism::Fexit, libc::EINVAL).reason, "other");
+        assert_eq!(refused(Mechanism::Kprobe, libc::EMFILE).reason, "other");
     }
 
     #[test]

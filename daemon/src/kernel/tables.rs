@@ -3,13 +3,17 @@
 use std::{io, mem::offset_of, os::fd::BorrowedFd, sync::atomic::Ordering};
 
 use mapstorm_abi::{
-    CpuState, Frame, Histogram, Hook, Lost, Op, Outcome, Popped, Slot, Timings,
+    Counted, CpuState, Frame, Histogram, Hook, Lost, Outcome, Popped, Slot, Timings,
     bucket::BUCKETS,
     cpu::{FRAMES_PER_HOOK, UNARMED},
-    slot::{KEY_EMPTY, KEY_TOMBSTONE, NAME_LEN},
+    slot::NAME_LEN,
 };
 
-use super::table::Table;
+use super::{
+    leases::Leases,
+    places::{Place, map_of},
+    table::Table,
+};
 use crate::snapshot::Durations;
 
 /// How a CPU's value is cut: its state, then its slots, then its timings. The probes' globals say
@@ -51,15 +55,15 @@ impl Geometry {
     }
 }
 
-/// The counters of one (map, operation) on one CPU.
+/// The counters of one (map, operation) or (map, lock class) on one CPU.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// The CPU.
     pub cpu: u32,
     /// Id of the map.
     pub map_id: u32,
-    /// The operation.
-    pub op: Op,
+    /// The operation, or the class of the locks waited for.
+    pub counted: Counted,
     /// The map's type, by number.
     pub map_type: u32,
     /// The map's `max_entries`.
@@ -68,14 +72,30 @@ pub struct Row {
     pub flags: u32,
     /// The map's name, zero-padded.
     pub name: [u8; NAME_LEN],
-    /// Finished operations by outcome.
+    /// Finished operations, or waits, by outcome.
     pub outcomes: [u64; Outcome::COUNT],
-    /// Pops by what they found.
-    pub pops: [u64; 2],
-    /// Durations of the operation; `None` where the CPU had no timings left.
+    /// What happened inside of them; see [`Slot::inner`].
+    pub inner: [u64; 2],
+    /// Durations of the operations, or the waits; `None` where the CPU had no timings left.
     pub durations: Option<Durations>,
     /// Durations of the pops inside it.
     pub pop_durations: Option<Durations>,
+}
+
+impl Row {
+    /// The same without counts: what is timed of it alone.
+    pub(super) fn without_counts(self) -> Self {
+        Self {
+            outcomes: [0; Outcome::COUNT],
+            inner: [0; 2],
+            ..self
+        }
+    }
+}
+
+/// Offset of a slot in a CPU's value, bytes.
+pub(super) fn slot_at(slot: u32) -> usize {
+    size_of::<CpuState>() + slot as usize * size_of::<Slot>()
 }
 
 /// What one CPU's state says besides its rows.
@@ -87,14 +107,16 @@ pub struct CpuRow {
     pub host_updates: [u64; Outcome::COUNT],
     /// Pops of all maps by what they found, likewise.
     pub host_pops: [u64; 2],
+    /// Samples of callers that were due.
+    pub samples_due: u64,
 }
 
 /// The mapped table.
 pub struct Tables {
     pub(super) geometry: Geometry,
     pub(super) values: Table,
-    /// Offsets of timings that maps left behind, by CPU; see [`reclaim`](super::reclaim).
-    pub(super) left_behind: Vec<Vec<u32>>,
+    /// Timings that no slot has, by CPU.
+    pub(super) leases: Vec<Leases>,
 }
 
 impl Tables {
@@ -103,7 +125,7 @@ impl Tables {
         let tables = Self {
             geometry,
             values: Table::map(cpus, geometry.cpus, geometry.value_bytes())?,
-            left_behind: vec![Vec::new(); geometry.cpus],
+            leases: vec![Leases::default(); geometry.cpus],
         };
         for cpu in 0..geometry.cpus {
             let next = tables.values.half(cpu, offset_of!(CpuState, next_timings));
@@ -118,12 +140,25 @@ impl Tables {
         self.values.bytes()
     }
 
+    /// How a CPU's value is cut.
+    pub fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
+    /// Zeroes `bytes` bytes, a multiple of eight, from an offset in a CPU's value.
+    pub(super) fn clear(&self, cpu: usize, offset: usize, bytes: usize) {
+        for word in 0..bytes / 8 {
+            let word = self.values.word(cpu, offset + 8 * word);
+            word.store(0, Ordering::Relaxed);
+        }
+    }
+
     /// Arms or disarms every probe, CPU by CPU.
     pub(super) fn arm(&self, armed: bool) {
         for cpu in 0..self.geometry.cpus {
             let popped = offset_of!(CpuState, popped) + offset_of!(Popped, end_ns);
             self.values.word(cpu, popped).store(0, Ordering::Relaxed);
-            for frame in 0..Hook::COUNT * FRAMES_PER_HOOK {
+            for frame in 0..Hook::FRAMED * FRAMES_PER_HOOK {
                 let map = offset_of!(CpuState, frames)
                     + frame * size_of::<Frame>()
                     + offset_of!(Frame, map);
@@ -141,29 +176,26 @@ impl Tables {
             lost: self.values.words(cpu, offset_of!(CpuState, lost)),
             host_updates: self.values.words(cpu, offset_of!(CpuState, host_updates)),
             host_pops: self.values.words(cpu, offset_of!(CpuState, host_pops)),
+            samples_due: self
+                .values
+                .word(cpu, offset_of!(CpuState, samples_due))
+                .load(Ordering::Relaxed),
         })
     }
 
-    /// Every claimed slot of every CPU.
-    pub fn rows(&self) -> impl Iterator<Item = Row> {
-        let slots = self.geometry.slots;
-        (0..self.geometry.cpus * slots).filter_map(move |i| self.row(i / slots, i % slots))
+    /// What a slot says, timings on their way included; `None` for an operation that no probe counts.
+    pub(super) fn row(&self, cpu: usize, place: &Place) -> Option<Row> {
+        let timings = self.timings(cpu, place);
+        let revoked = || self.leases[cpu].revoked_from(place.slot);
+        let known = Some(timings).filter(|&timings| self.geometry.has_timings(timings));
+        self.row_with(cpu, place, known.or_else(revoked).unwrap_or(timings))
     }
 
-    /// One slot of a CPU, unless it is free.
-    fn row(&self, cpu: usize, slot: usize) -> Option<Row> {
-        let slot = size_of::<CpuState>() + slot * size_of::<Slot>();
-        // The key is written last, so what it stands for is there once it is.
-        let key = self
-            .values
-            .word(cpu, slot + offset_of!(Slot, key))
-            .load(Ordering::Acquire);
-        if key == KEY_EMPTY || key == KEY_TOMBSTONE {
-            return None;
-        }
-        let op = Op::from_byte(key as u8)?;
+    /// What a slot says, with the timings at an offset.
+    pub(super) fn row_with(&self, cpu: usize, place: &Place, timings: u32) -> Option<Row> {
+        let (key, slot) = (place.key, slot_at(place.slot));
+        let counted = Counted::of(key)?;
         let half = |field| self.values.half(cpu, slot + field).load(Ordering::Relaxed);
-        let timings = half(offset_of!(Slot, timings));
         let name: [u64; NAME_LEN / 8] = self.values.words(cpu, slot + offset_of!(Slot, name));
         let mut name_bytes = [0; NAME_LEN];
         for (bytes, word) in name_bytes.chunks_exact_mut(8).zip(name) {
@@ -171,14 +203,14 @@ impl Tables {
         }
         Some(Row {
             cpu: cpu as u32,
-            map_id: (key >> 32) as u32,
-            op,
+            map_id: map_of(key),
+            counted,
             map_type: half(offset_of!(Slot, map_type)),
             max_entries: half(offset_of!(Slot, max_entries)),
             flags: half(offset_of!(Slot, flags)),
             name: name_bytes,
             outcomes: self.values.words(cpu, slot + offset_of!(Slot, outcomes)),
-            pops: self.values.words(cpu, slot + offset_of!(Slot, pops)),
+            inner: self.values.words(cpu, slot + offset_of!(Slot, inner)),
             durations: self.durations(cpu, timings, offset_of!(Timings, operation)),
             pop_durations: self.durations(cpu, timings, offset_of!(Timings, pop)),
         })
@@ -186,11 +218,10 @@ impl Tables {
 
     /// One histogram of the timings at an offset in a CPU's value; an offset beyond it is none.
     fn durations(&self, cpu: usize, timings: u32, histogram: usize) -> Option<Durations> {
-        let timings = timings as usize;
-        if timings >= self.geometry.timings_at(self.geometry.timings) {
+        if !self.geometry.has_timings(timings) {
             return None;
         }
-        let at = timings + histogram;
+        let at = timings as usize + histogram;
         let buckets: [u64; BUCKETS] = self.values.words(cpu, at + offset_of!(Histogram, buckets));
         let sum = self.values.word(cpu, at + offset_of!(Histogram, sum_ns));
         Some(Durations {

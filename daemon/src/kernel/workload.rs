@@ -8,13 +8,14 @@ use aya::{
     maps::{Array, Map, MapData},
     programs::{ProgramError, RawTracePoint, RawTracePointRunOptions},
 };
-use mapstorm_abi::workload::{ERRNOS, MAX_LOOPS, Run, Tally, Target};
+use mapstorm_abi::workload::{ERRNOS, HOT_VALUE, MAX_LOOPS, Run, Tally, Target};
 
 use super::{
     error::{KernelError, errno},
+    fight::FIGHTS,
     object, sys,
 };
-use crate::identity::MapId;
+use crate::{identity::MapId, who::ProgramId};
 
 /// Name of the object, in errors.
 const OBJECT: &str = "workload";
@@ -26,10 +27,10 @@ type TallyWords = [u64; size_of::<Tally>() / 8];
 
 /// The workload, loaded; its maps live as long as it does.
 pub struct Workload {
-    ebpf: Ebpf,
+    pub(super) ebpf: Ebpf,
     tallies: Array<MapData, TallyWords>,
     maps: Vec<(Target, MapData)>,
-    possible_cpus: usize,
+    pub(super) possible_cpus: usize,
 }
 
 impl Workload {
@@ -37,7 +38,9 @@ impl Workload {
     /// Other targets' maps do not stay.
     pub fn load(targets: &[(Target, u32)], possible_cpus: usize) -> Result<Self, KernelError> {
         let mut loader = EbpfLoader::new();
-        loader.map_max_entries("TALLIES", (possible_cpus * Target::COUNT) as u32);
+        loader
+            .map_max_entries("TALLIES", (possible_cpus * Target::COUNT) as u32)
+            .map_max_entries(FIGHTS, possible_cpus as u32);
         for target in Target::ALL {
             let chosen = targets.iter().find(|(t, _)| *t == target);
             // What is not chosen is created all the same, as small as can be, and dropped below.
@@ -91,8 +94,20 @@ impl Workload {
         Ok(info.id())
     }
 
+    /// Id of a program of the object, which must be loaded.
+    pub fn program_id(&self, name: &'static str) -> Result<ProgramId, KernelError> {
+        let program = self.ebpf.program(name).ok_or_else(|| missing(name))?;
+        let info = program.info().map_err(program_error(name))?;
+        Ok(info.id())
+    }
+
     /// Runs a target's program once, on the CPU the calling thread is on.
     pub fn run(&self, target: Target, run: Run) -> Result<(), KernelError> {
+        self.run_program(target.program(), run)
+    }
+
+    /// Runs a loaded program once, on the CPU the calling thread is on.
+    pub(super) fn run_program(&self, name: &'static str, run: Run) -> Result<(), KernelError> {
         debug_assert!(run.loops <= MAX_LOOPS, "{run:?}");
         let mut options = RawTracePointRunOptions::new();
         let Run {
@@ -103,20 +118,21 @@ impl Workload {
             delete,
         } = run;
         options.args[..5].copy_from_slice(&[loops, first_key, key_mask, flags, delete]);
-        let program = match self.ebpf.program(target.program()) {
+        let program = match self.ebpf.program(name) {
             Some(aya::programs::Program::RawTracePoint(program)) => program,
-            _ => return Err(missing(target.program())),
+            _ => return Err(missing(name)),
         };
         program
             .test_run(options)
             .map(drop)
-            .map_err(program_error(target.program()))
+            .map_err(program_error(name))
     }
 
     /// Updates an element by system call; the errno it ended with, 0 for success.
     pub fn update(&self, target: Target, key: u32, flags: u64) -> Result<i32, KernelError> {
         let words = match target {
             Target::Percpu | Target::LruPercpu => self.possible_cpus,
+            Target::Hot => HOT_VALUE / size_of::<u64>(),
             _ => 1,
         };
         let value = vec![u64::from(key); words];
@@ -126,9 +142,12 @@ impl Workload {
         }
     }
 
-    /// Deletes an element by system call; `false` when it was not there.
-    pub fn delete(&self, target: Target, key: u32) -> Result<bool, KernelError> {
-        Ok(sys::delete_elem(self.fd(target)?, &key).is_ok())
+    /// Deletes an element by system call; the errno it ended with, 0 for success.
+    pub fn delete(&self, target: Target, key: u32) -> Result<i32, KernelError> {
+        match sys::delete_elem(self.fd(target)?, &key) {
+            Ok(()) => Ok(0),
+            Err(error) => Ok(error.raw_os_error().unwrap_or(libc::EIO)),
+        }
     }
 
     /// What a target's programs did on each possible CPU.
@@ -147,12 +166,7 @@ impl Workload {
 
     /// Attaches the interrupting program to a tracepoint; it stays until the workload is dropped.
     pub fn interrupt_on(&mut self, tracepoint: &str) -> Result<(), KernelError> {
-        let interrupt = program(&mut self.ebpf, INTERRUPT)?;
-        interrupt.load().map_err(program_error(INTERRUPT))?;
-        interrupt
-            .attach(tracepoint)
-            .map(drop)
-            .map_err(program_error(INTERRUPT))
+        attach(&mut self.ebpf, INTERRUPT, tracepoint)
     }
 
     /// Detaches the interrupting program, so that its tally is final.
@@ -182,7 +196,21 @@ pub fn pin_thread(cpu: u32) -> Result<(), KernelError> {
     })
 }
 
-fn program<'a>(
+/// Loads a program and puts it on a tracepoint.
+pub(super) fn attach(
+    ebpf: &mut Ebpf,
+    name: &'static str,
+    tracepoint: &str,
+) -> Result<(), KernelError> {
+    let program = program(ebpf, name)?;
+    program.load().map_err(program_error(name))?;
+    program
+        .attach(tracepoint)
+        .map(drop)
+        .map_err(program_error(name))
+}
+
+pub(super) fn program<'a>(
     ebpf: &'a mut Ebpf,
     name: &'static str,
 ) -> Result<&'a mut RawTracePoint, KernelError> {
@@ -190,21 +218,21 @@ fn program<'a>(
     program.try_into().map_err(program_error(name))
 }
 
-fn missing(name: &str) -> KernelError {
+pub(super) fn missing(name: &str) -> KernelError {
     KernelError::Missing {
         object: OBJECT,
         name: name.into(),
     }
 }
 
-fn map_error(map: &'static str) -> impl Fn(aya::maps::MapError) -> KernelError {
+pub(super) fn map_error(map: &'static str) -> impl Fn(aya::maps::MapError) -> KernelError {
     move |source| KernelError::Map {
         map,
         source: Box::new(source),
     }
 }
 
-fn program_error(program: &'static str) -> impl Fn(ProgramError) -> KernelError {
+pub(super) fn program_error(program: &'static str) -> impl Fn(ProgramError) -> KernelError {
     move |source| KernelError::Program {
         program,
         source: Box::new(source),
@@ -213,9 +241,10 @@ fn program_error(program: &'static str) -> impl Fn(ProgramError) -> KernelError 
 
 /// The words of a tally, field by field.
 fn tally(words: TallyWords) -> Tally {
-    let mut updates = [0; ERRNOS];
+    let (mut updates, mut deletes) = ([0; ERRNOS], [0; ERRNOS]);
     updates.copy_from_slice(&words[..ERRNOS]);
-    let [deletes, ns, best_ns_per_1000] = [words[ERRNOS], words[ERRNOS + 1], words[ERRNOS + 2]];
+    deletes.copy_from_slice(&words[ERRNOS..2 * ERRNOS]);
+    let [ns, best_ns_per_1000] = [words[2 * ERRNOS], words[2 * ERRNOS + 1]];
     Tally {
         updates,
         deletes,

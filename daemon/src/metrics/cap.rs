@@ -23,13 +23,13 @@ pub(super) struct MapRows {
     pub(super) facts: Vec<Row>,
     /// Counters.
     pub(super) counts: Vec<Row>,
-    /// Histograms.
-    pub(super) durations: Vec<Row>,
+    /// Histograms, and who uses it.
+    pub(super) details: Vec<Row>,
 }
 
 impl MapRows {
     fn tiers(&mut self) -> [&mut Vec<Row>; 3] {
-        [&mut self.durations, &mut self.counts, &mut self.facts]
+        [&mut self.details, &mut self.counts, &mut self.facts]
     }
 }
 
@@ -66,7 +66,7 @@ pub(super) fn fit(mut maps: Vec<MapRows>, room: usize) -> Kept {
     }
     let tiers = maps
         .into_iter()
-        .flat_map(|map| [map.facts, map.counts, map.durations]);
+        .flat_map(|map| [map.facts, map.counts, map.details]);
     Kept {
         rows: tiers.flatten().collect(),
         dropped: (all - kept) as u64,
@@ -90,7 +90,7 @@ mod tests {
             events,
             facts: vec![fact; 2],
             counts: vec![count; 9],
-            durations: vec![Row::histogram(&family::POP_DURATION, &labels, histogram)],
+            details: vec![Row::histogram(&family::POP_DURATION, &labels, histogram)],
         }
     }
 

@@ -28,6 +28,17 @@ pub(super) fn classic(durations: &Durations) -> proto::Histogram {
     histogram
 }
 
+/// Adds the events of `more`, which has the same buckets.
+pub(super) fn add(sum: &mut proto::Histogram, more: &proto::Histogram) {
+    let mut buckets = sum.get_bucket().to_vec();
+    for (bucket, more) in buckets.iter_mut().zip(more.get_bucket()) {
+        bucket.set_cumulative_count(bucket.cumulative_count() + more.cumulative_count());
+    }
+    sum.set_bucket(buckets);
+    sum.set_sample_count(sum.get_sample_count() + more.get_sample_count());
+    sum.set_sample_sum(sum.get_sample_sum() + more.get_sample_sum());
+}
+
 /// Bound `i`, a multiple of [`STEP`], in seconds: a power of two, so exact.
 fn bound_seconds(i: usize) -> f64 {
     f64::exp2(f64::from((FIRST_K + i as i32) / STEP as i32))

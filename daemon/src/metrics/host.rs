@@ -9,9 +9,13 @@ use mapstorm_abi::{
 
 use super::{family, histogram::classic, row::Row};
 use crate::{
-    coverage::{Coverage, coverage},
+    coverage::{Coverage, coverage, of_storms},
+    history,
+    memory::Quality,
+    notify::{self, Tally},
     plan::{POP, UPDATE},
     probes::Mechanism,
+    snapshot::{Forgotten, Room},
     storm::Kind,
     view::View,
 };
@@ -52,14 +56,26 @@ pub(super) fn rows(view: &View) -> Vec<Row> {
         source,
         ratio,
     } in coverage(&view.probes)
+        .into_iter()
+        .chain(of_storms(&view.probes))
     {
-        rows.push(Row::number(&family::COVERAGE, &[signal, source], ratio));
+        rows.push(Row::number(
+            &family::COVERAGE,
+            &[signal, source.label()],
+            ratio,
+        ));
     }
-    let by_map = attached(view, UPDATE, Mechanism::Fexit);
+    let by_map = attached(view, UPDATE, Mechanism::counts_by_map);
     // Where no update is seen, nothing can be lost and no storm can be told: no zero says otherwise.
     for lost in Lost::ALL.into_iter().filter(|_| by_map) {
         let n = snapshot.lost[lost as usize];
         rows.push(Row::count(&family::EVENTS_LOST, &[lost.label()], n));
+    }
+    if by_map {
+        let due = snapshot.samples_due;
+        rows.push(Row::count(&family::CALLER_SAMPLES_DUE, &[], due));
+        let taken = snapshot.callers.totals();
+        rows.extend(taken.map(|(source, n)| Row::count(&family::CALLER_SAMPLES, &[source], n)));
     }
     for (cpu, durations) in &snapshot.cpu_pops {
         let labels = [&*cpu.to_string()];
@@ -69,25 +85,56 @@ pub(super) fn rows(view: &View) -> Vec<Row> {
             classic(durations),
         ));
     }
-    for kind in Kind::ALL.into_iter().filter(|_| by_map) {
+    let seen = of_storms(&view.probes).map(|coverage| coverage.ratio > 0.0);
+    for kind in Kind::ALL.into_iter().filter(|&kind| seen[kind as usize]) {
         let n = view.storms.totals[kind as usize];
         rows.push(Row::count(&family::STORMS, &[kind.label()], n));
     }
+    rows.extend(snapshot.memory.map(|quality| {
+        let estimated = u64::from(quality == Quality::Estimated);
+        Row::count(&family::MEMORY_ESTIMATED, &[], estimated)
+    }));
     rows.extend(without_map(view));
+    rows.extend(room(&snapshot.room, by_map));
+    for reason in Forgotten::ALL.into_iter().filter(|_| by_map) {
+        let n = snapshot.forgotten[reason as usize];
+        rows.push(Row::count(&family::MAPS_FORGOTTEN, &[reason.label()], n));
+    }
+    rows
+}
+
+/// What the probes' table takes, and how much of it is in use; that only where it is `used` at all.
+fn room(room: &Room, used: bool) -> Vec<Row> {
+    let count = |family, table, n| Row::count(family, &[table], n as u64);
+    let mut rows = vec![
+        count(&family::PROBE_MEMORY, "state", room.state_bytes),
+        count(&family::PROBE_MEMORY, "counters", room.counter_bytes),
+        count(&family::PROBE_MEMORY, "timings", room.timing_bytes),
+    ];
+    if used {
+        rows.extend([
+            count(&family::PROBE_SLOTS, "counters", room.slots),
+            count(&family::PROBE_SLOTS, "timings", room.timings),
+            count(&family::PROBE_SLOTS_USED, "counters", room.slots_used),
+            count(&family::PROBE_SLOTS_USED, "timings", room.timings_used),
+            Row::count(&family::UNTIMED_PAIRS, &[], room.untimed_pairs as u64),
+        ]);
+    }
     rows
 }
 
 /// Counts of all maps together, with empty map labels, where only return probes see them.
 fn without_map(view: &View) -> Vec<Row> {
     let host = &view.snapshot.host;
+    let for_the_host = |mechanism| mechanism == Mechanism::Kretprobe;
     let mut rows = Vec::new();
-    if attached(view, UPDATE, Mechanism::Kretprobe) {
+    if attached(view, UPDATE, for_the_host) {
         rows.extend(Outcome::ALL.map(|outcome| {
             let labels = ["", "", "", Op::Update.label(), outcome.label()];
             Row::count(&family::OPERATIONS, &labels, host.updates[outcome as usize])
         }));
     }
-    if attached(view, POP, Mechanism::Kretprobe) {
+    if attached(view, POP, for_the_host) {
         let outcomes = [("ok", host.pops[POP_OK]), ("empty", host.pops[POP_EMPTY])];
         rows.extend(
             outcomes.map(|(outcome, n)| Row::count(&family::POPS, &["", "", "", outcome], n)),
@@ -97,9 +144,32 @@ fn without_map(view: &View) -> Vec<Row> {
 }
 
 /// Is any probe of a signal attached in this way?
-fn attached(view: &View, signal: &str, mechanism: Mechanism) -> bool {
+fn attached(view: &View, signal: &str, way: fn(Mechanism) -> bool) -> bool {
     let mut probes = view.probes.iter();
-    probes.any(|p| p.attached() && p.signal == signal && p.mechanism == mechanism)
+    probes.any(|p| p.attached() && p.signal == signal && way(p.mechanism))
+}
+
+/// What became of the records of storms.
+pub(super) fn kept(tally: &history::Tally) -> impl Iterator<Item = Row> {
+    let outcomes = history::Outcome::ALL.into_iter();
+    outcomes.map(|outcome| {
+        let labels = [outcome.label()];
+        Row::count(&family::HISTORY, &labels, tally.get(outcome))
+    })
+}
+
+/// What became of alerts.
+pub(super) fn notified(tally: &Tally) -> impl Iterator<Item = Row> {
+    let outcomes = notify::Outcome::ALL.into_iter();
+    outcomes.map(|outcome| {
+        let labels = [outcome.label()];
+        Row::count(&family::NOTIFICATIONS, &labels, tally.get(outcome))
+    })
+}
+
+/// Maps that are not published one by one.
+pub(super) fn hidden(maps: usize) -> Row {
+    Row::count(&family::MAPS_HIDDEN, &[], maps as u64)
 }
 
 /// Series left out so far, this scrape included.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use prometheus::proto::{self, MetricFamily, MetricType};
 
-use super::family::Family;
+use super::{family::Family, histogram};
 
 /// One metric: several series where it is a histogram.
 #[derive(Clone, Debug)]
@@ -13,6 +13,9 @@ pub(super) struct Row {
     labels: Vec<String>,
     value: Value,
 }
+
+/// Name of the family, values of the labels.
+pub(super) type Key = (&'static str, Vec<String>);
 
 #[derive(Clone, Debug)]
 enum Value {
@@ -46,6 +49,22 @@ impl Row {
             family,
             labels: labels.iter().map(|&label| label.to_owned()).collect(),
             value,
+        }
+    }
+
+    /// What tells its series from all others.
+    pub(super) fn key(&self) -> Key {
+        (self.family.name, self.labels.clone())
+    }
+
+    /// Makes one of two rows of one key: counters and histograms are added, the larger gauge counts.
+    pub(super) fn absorb(&mut self, other: &Self) {
+        let counts = self.family.kind == MetricType::COUNTER;
+        match (&mut self.value, &other.value) {
+            (Value::Number(sum), Value::Number(n)) if counts => *sum += n,
+            (Value::Number(most), Value::Number(n)) => *most = most.max(*n),
+            (Value::Histogram(sum), Value::Histogram(more)) => histogram::add(sum, more),
+            (Value::Number(_), Value::Histogram(_)) | (Value::Histogram(_), Value::Number(_)) => {}
         }
     }
 

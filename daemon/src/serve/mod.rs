@@ -1,24 +1,32 @@
 //! `mapstorm serve`: preflight, plan, bind, load, attach, arm, sample, serve; and all of it back.
 
+mod past;
 mod words;
 
 use std::{
     io,
     net::TcpListener,
     sync::{Arc, mpsc},
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
-use tokio::sync::oneshot;
+use tokio::{runtime::Runtime, sync::oneshot};
+
+use past::Kept;
 
 use crate::{
     build_info::BuildInfo,
+    client::Client,
     config::ServeConfig,
     facts::{self, Facts, Kernel, Roots},
+    fill::Books,
     fold::Fold,
+    history::{HistoryError, Keeper},
     http::{self, BindError, Site},
     kernel::Attached,
-    metrics::{Exposition, ExpositionError, ProcessStats},
+    memory::Memory,
+    metrics::{By, Exposition, ExpositionError, ProcessStats, Tallies},
+    notify::{self, NotifyConfig, Recipient, Source, Tally},
     pops::PopSource,
     preflight::{Attempt, Preflight, PreflightError},
     probes::ProbeStatus,
@@ -29,6 +37,11 @@ use crate::{
     storm::Detector,
     view::{Host, Phase, View, Views},
 };
+
+pub(crate) use words::listed as reasons;
+
+/// How long the history may take to be written in the end.
+const LAST_WRITES: Duration = Duration::from_secs(5);
 
 /// Threads that answer requests: rendering is elsewhere, and there is little else to do.
 const SERVERS: usize = 2;
@@ -51,6 +64,9 @@ pub enum ServeError {
     /// What was required is not there.
     #[error("--require: {0}")]
     Unmet(#[from] Unmet),
+    /// Storms cannot be kept where they are to be kept.
+    #[error(transparent)]
+    History(#[from] HistoryError),
     /// The metrics cannot be set up.
     #[error(transparent)]
     Exposition(#[from] ExpositionError),
@@ -80,11 +96,21 @@ pub fn run(config: &ServeConfig) -> Result<(), ServeError> {
         listeners,
         statuses,
         attached,
-    } = Start::of(config)?;
+        memory,
+        kept,
+    } = Start::of(config, started)?;
     words::warn_of_refusals(&statuses);
+    words::warn_of_blindness(&statuses);
     let phase = phase(&statuses);
-    let fold = Fold::new(PopSource::of(&statuses));
+    let books = Books::of(&statuses, &kernel);
+    let mut fold = Fold::new(PopSource::of(&statuses));
+    fold = fold.telling(memory).keeping(books);
+    if config.metrics.by == By::Name {
+        fold = fold.remembering();
+    }
     let detector = Detector::new(config.thresholds.clone(), kernel.generation);
+    let detector = detector.remembering(kept.past);
+    let (keeper, recorder) = kept.keeper.unzip();
     let host = Host {
         build: BuildInfo::THIS,
         kernel_release: kernel.release,
@@ -93,8 +119,15 @@ pub fn run(config: &ServeConfig) -> Result<(), ServeError> {
         sample_interval: config.sample_interval,
     };
     let view = View::starting(host, Arc::from(statuses));
-    let (mut publisher, views) = Publisher::new(view, detector);
-    let exposition = Exposition::new(views.clone(), config.max_series, ProcessStats::read)?;
+    let (publisher, views) = Publisher::new(view, detector);
+    let mut publisher = publisher.recording(recorder);
+    let tally = (!config.notify.targets.is_empty()).then(Arc::<Tally>::default);
+    let tallies = Tallies {
+        notified: tally.clone(),
+        kept: keeper.as_ref().map(Keeper::tally),
+    };
+    let settings = config.metrics.clone();
+    let exposition = Exposition::telling(views.clone(), settings, ProcessStats::read, tallies)?;
     let armed = attached.arm();
     let table_bytes = armed.tables().bytes();
     publisher.set_phase(phase);
@@ -104,11 +137,19 @@ pub fn run(config: &ServeConfig) -> Result<(), ServeError> {
     let view = Arc::clone(&views.borrow());
     words::say_ready(&listeners, &view, table_bytes);
     let site = Site::new(views.clone(), exposition);
-    let served = serve(listeners, site, views, ends.server);
+    let notices = tally.map(|tally| Notices {
+        config: &config.notify,
+        source: Arc::new(words::source(&listeners)),
+        tally,
+    });
+    let served = serve(listeners, site, views, notices, ends.server);
     // Whoever ended first: now both do; the sampler may be gone already. Joining it waits until
     // everything is detached.
     let _gone = ends.stop.send(());
     let sampled = sampler.join();
+    if let Some(keeper) = keeper {
+        keeper.end(LAST_WRITES);
+    }
     served?;
     sampled.map_err(|_| ServeError::Sampler)?;
     tracing::info!(uptime = ?started.elapsed().unwrap_or_default(), "ended");
@@ -121,24 +162,31 @@ struct Start {
     listeners: Vec<TcpListener>,
     statuses: Vec<ProbeStatus>,
     attached: Attached,
+    /// How this kernel tells a map's memory.
+    memory: Option<Memory>,
+    /// Storms past, and who keeps those to come.
+    kept: Kept,
 }
 
 impl Start {
-    /// Preflight, plan, bind, load, attach; the kernel's types, some megabytes, are dropped again.
-    fn of(config: &ServeConfig) -> Result<Self, ServeError> {
+    /// Preflight, plan, bind, read the history, load, attach; the kernel's types, some megabytes, are dropped again.
+    fn of(config: &ServeConfig, now: SystemTime) -> Result<Self, ServeError> {
         let facts = Facts::gather(&Roots::default(), &[])?;
-        let preflight = Preflight::new(facts, config.probe_memory)?;
+        let preflight = Preflight::new(facts, config.probe_memory, config.no_trampolines)?;
         let listeners = http::bind(&config.listen)?;
+        let kept = Kept::open(config.state_dir.as_deref(), now)?;
         let Attempt { statuses, attached } = preflight.attach()?;
         let Some(attached) = attached.filter(Attached::observable) else {
             return Err(ServeError::Blind(statuses));
         };
         require::check(&config.require, &preflight.plan, &statuses)?;
         Ok(Self {
+            memory: preflight.memory(),
             kernel: preflight.facts.kernel,
             listeners,
             statuses,
             attached,
+            kept,
         })
     }
 }
@@ -170,11 +218,35 @@ impl Ends {
     }
 }
 
+/// Who is told of storms, and by whom.
+struct Notices<'a> {
+    config: &'a NotifyConfig,
+    source: Arc<Source>,
+    tally: Arc<Tally>,
+}
+
+impl Notices<'_> {
+    /// Attends to every receiver, each on its own, until the runtime ends.
+    fn attend(self, runtime: &Runtime, views: &Views) {
+        for target in &self.config.targets {
+            let recipient = Recipient {
+                target: target.clone(),
+                client: Client::new(notify::TIMEOUT),
+                source: Arc::clone(&self.source),
+                interval: self.config.interval,
+                tally: Arc::clone(&self.tally),
+            };
+            runtime.spawn(recipient.attend(views.clone()));
+        }
+    }
+}
+
 /// Serves until told to end, or until nobody publishes any more.
 fn serve(
     listeners: Vec<TcpListener>,
     site: Site,
     mut views: Views,
+    notices: Option<Notices<'_>>,
     told: oneshot::Receiver<()>,
 ) -> Result<(), ServeError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -183,6 +255,9 @@ fn serve(
         .enable_all()
         .build()
         .map_err(system("starting the HTTP server"))?;
+    if let Some(notices) = notices {
+        notices.attend(&runtime, &views);
+    }
     let mut early = false;
     let end = async {
         let silence = async { while views.changed().await.is_ok() {} };

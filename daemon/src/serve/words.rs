@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 
-use crate::{probes::ProbeStatus, view::View};
+use crate::{config::ServeConfig, notify::Source, probes::ProbeStatus, view::View};
 
 /// Refused probes by hook: the programs of one hook share their fate.
 fn refused(statuses: &[ProbeStatus]) -> impl Iterator<Item = &[ProbeStatus]> {
@@ -37,6 +37,24 @@ pub(super) fn warn_of_refusals(statuses: &[ProbeStatus]) {
     }
 }
 
+/// One warning when kprobes stand in for trampolines: what they are blind to is no zero.
+pub(super) fn warn_of_blindness(statuses: &[ProbeStatus]) {
+    let suppressed = |s: &&ProbeStatus| s.attached() && s.mechanism.is_suppressed();
+    let mut signals: Vec<_> = statuses
+        .iter()
+        .filter(suppressed)
+        .map(|s| s.signal)
+        .collect();
+    signals.dedup();
+    if !signals.is_empty() {
+        tracing::warn!(
+            signals = signals.join(","),
+            "degraded: kprobes see neither what bpf(2) does to maps nor what programs of kprobes, \
+             tracepoints and perf events do; mapstorm_coverage says so"
+        );
+    }
+}
+
 /// One line when everything runs.
 pub(super) fn say_ready(listeners: &[TcpListener], view: &View, table_bytes: usize) {
     let addresses = listeners.iter().filter_map(|l| l.local_addr().ok());
@@ -57,8 +75,23 @@ pub(super) fn say_ready(listeners: &[TcpListener], view: &View, table_bytes: usi
     );
 }
 
+/// Who speaks to receivers of alerts: this host, and where it listens first.
+pub(super) fn source(listeners: &[TcpListener]) -> Source {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let instance = match name.trim() {
+        "" => "localhost",
+        name => name,
+    };
+    let first = listeners.iter().find_map(|l| l.local_addr().ok());
+    let port = first.map_or(ServeConfig::PORT, |address| address.port());
+    Source {
+        instance: instance.to_owned(),
+        page: format!("http://{instance}:{port}/"),
+    }
+}
+
 /// Each reason once, with what was tried first and what can be done.
-pub(super) fn listed(statuses: &[ProbeStatus]) -> String {
+pub(crate) fn listed(statuses: &[ProbeStatus]) -> String {
     let mut reasons: Vec<&str> = Vec::new();
     let mut text = String::new();
     for refusal in statuses.iter().filter_map(|status| status.refusal.as_ref()) {

@@ -2,9 +2,17 @@
 
 use std::time::Duration;
 
-use mapstorm_abi::Outcome;
+use mapstorm_abi::{LockClass, Op, Outcome};
 
-use crate::{identity::MapId, snapshot::MapStats};
+use crate::{
+    identity::MapId,
+    snapshot::{Durations, MapStats, OpStats},
+};
+
+/// Operations whose durations tell of a fight: those of one element under its bucket's lock. How long
+/// a batch takes is a matter of its size, and local storage has no buckets of the map's own to wait
+/// for.
+const FOUGHT: [Op; 3] = [Op::Update, Op::Delete, Op::LookupAndDelete];
 
 /// One map's window: its counters at both ends. The window is never empty in time.
 #[derive(Clone, Copy, Debug)]
@@ -42,16 +50,101 @@ impl<'a> Change<'a> {
 
     /// CPUs on which updates were refused by exhaustion in the window.
     pub fn exhausted_cpus(&self) -> u32 {
-        let before = self.before.map_or(&[][..], MapStats::exhausted_by_cpu);
-        let grown = |(cpu, &now): (usize, &u64)| now > before.get(cpu).copied().unwrap_or(0);
-        let cpus = self.map.exhausted_by_cpu().iter().enumerate();
-        cpus.filter(|&cpu| grown(cpu)).count() as u32
+        self.cpus(MapStats::exhausted_by_cpu)
+    }
+
+    /// CPUs on which updates were refused for want of memory in the window.
+    pub fn starved_cpus(&self) -> u32 {
+        self.cpus(MapStats::starved_by_cpu)
+    }
+
+    fn cpus(&self, by_cpu: fn(&MapStats) -> &[u64]) -> u32 {
+        let before = self.before.map_or(&[][..], by_cpu);
+        let grown = grown(by_cpu(self.map), before);
+        grown.filter(|&n| n > 0).count() as u32
+    }
+
+    /// Operations on single elements that were timed in the window, and how long they took.
+    pub fn timed(&self) -> impl Iterator<Item = (Op, Durations)> {
+        FOUGHT.into_iter().filter_map(|op| {
+            let now = self.map.ops.get(&op)?.durations.as_ref()?;
+            let before = self.before_of(op).and_then(|op| op.durations.as_ref());
+            let window = now.since(before);
+            (window.count() > 0).then_some((op, window))
+        })
+    }
+
+    /// Operations of the window by CPU.
+    pub fn by_cpu(&self, op: Op) -> Vec<u64> {
+        let by_cpu = |of: Option<&'a OpStats>| of.map_or(&[][..], |of| &of.by_cpu);
+        let now = by_cpu(self.map.ops.get(&op));
+        grown(now, by_cpu(self.before_of(op))).collect()
+    }
+
+    /// Pops of the window that were timed; where only the allocation around a pop can be timed, that.
+    /// Neither waits for a bucket's lock.
+    pub fn pops(&self) -> Option<Durations> {
+        let now = self.map.pops.as_ref()?;
+        let before = self.before.and_then(|map| map.pops.as_ref());
+        let (now, before) = match &now.durations {
+            Some(now) => (now, before.and_then(|pops| pops.durations.as_ref())),
+            None => (
+                now.alloc.as_ref()?,
+                before.and_then(|pops| pops.alloc.as_ref()),
+            ),
+        };
+        Some(now.since(before))
+    }
+
+    /// Time waited in the window for locks of a class, by CPU, nanoseconds.
+    pub fn waited_ns(&self, class: LockClass) -> Vec<u64> {
+        let waited = |map: &'a MapStats| {
+            let locks = map.locks.get(&class);
+            locks.map_or(&[][..], |locks| &locks.waited_ns_by_cpu)
+        };
+        let before = self.before.map_or(&[][..], waited);
+        grown(waited(self.map), before).collect()
+    }
+
+    /// Waits for locks of a class that ended in the window.
+    pub fn waits(&self, class: LockClass) -> u64 {
+        let count = |map: &'a MapStats| -> u64 {
+            map.locks
+                .get(&class)
+                .map_or(0, |locks| locks.outcomes.iter().sum())
+        };
+        let before = self.before.map_or(0, count);
+        count(self.map).saturating_sub(before)
+    }
+
+    /// Operations of the window on single elements.
+    pub fn operations(&self) -> u64 {
+        { FOUGHT.into_iter() }
+            .map(|op| self.by_cpu(op).iter().sum::<u64>())
+            .sum()
+    }
+
+    fn before_of(&self, op: Op) -> Option<&'a OpStats> {
+        self.before.and_then(|before| before.ops.get(&op))
+    }
+
+    /// Length of the window, seconds; above 0.
+    pub fn seconds(&self) -> f64 {
+        self.seconds
     }
 
     /// `count` events of the window, per second.
     pub fn per_second(&self, count: u64) -> f64 {
         count as f64 / self.seconds
     }
+}
+
+/// By how much each count has grown; a CPU that was not there before counts from zero.
+fn grown(now: &[u64], before: &[u64]) -> impl Iterator<Item = u64> {
+    let before = before.iter().copied().chain(std::iter::repeat(0));
+    now.iter()
+        .zip(before)
+        .map(|(&now, before)| now.saturating_sub(before))
 }
 
 /// Is `now` the map that `before` was? Ids are reused, counters of one map only grow.
@@ -69,8 +162,10 @@ pub(super) fn is_same(before: &MapStats, now: &MapStats) -> bool {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use mapstorm_abi::bucket;
+
     use super::*;
-    use crate::{identity::MapType, snapshot::OpStats};
+    use crate::identity::MapType;
 
     /// A preallocated hash of 1,000 entries, refused this often per CPU.
     pub(in crate::storm) fn map(exhausted_by_cpu: &[u64], entries: Option<u64>) -> MapStats {
@@ -85,9 +180,26 @@ pub(super) mod tests {
             max_entries: 1000,
             flags: 0,
             entries,
-            update: Some(update),
+            listed: None,
+            ops: [(Op::Update, update)].into(),
             pops: None,
+            locks: Default::default(),
         }
+    }
+
+    /// The same map, not refused, with updates on CPUs of so many nanoseconds each: (CPU, ns, calls).
+    pub(in crate::storm) fn timed(calls: &[(usize, u64, u64)]) -> MapStats {
+        let mut map = map(&[], Some(500));
+        let update = map.ops.get_mut(&Op::Update).unwrap();
+        let durations = update.durations.get_or_insert_default();
+        for &(cpu, ns, calls) in calls {
+            durations.buckets[bucket::index(ns)] += calls;
+            durations.sum_ns += ns * calls;
+            update.by_cpu.resize(update.by_cpu.len().max(cpu + 1), 0);
+            update.by_cpu[cpu] += calls;
+            update.outcomes[Outcome::Ok as usize] += calls;
+        }
+        map
     }
 
     #[test]

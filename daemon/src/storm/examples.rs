@@ -1,10 +1,12 @@
 //! The few sequences of windows that everyone should know by heart.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use mapstorm_abi::Outcome;
+use mapstorm_abi::{Op, Outcome};
 
-use super::{Detector, End, FreelistUse, Kind, StormEvent, Thresholds, change::tests::map};
+use super::{
+    CALLERS_TOLD, Detector, End, FreelistUse, Kind, StormEvent, Thresholds, change::tests::map,
+};
 use crate::{facts::FreelistGeneration, identity::MapId, snapshot::Snapshot};
 
 pub(super) const WINDOW: Duration = Duration::from_millis(250);
@@ -24,7 +26,7 @@ pub(super) fn snapshot(
     Snapshot {
         window,
         elapsed,
-        maps: maps.collect(),
+        maps: maps.map(|(id, map)| (id, map.into())).collect(),
         ..Snapshot::default()
     }
 }
@@ -75,10 +77,30 @@ fn a_storm_opens_in_its_second_window_and_closes_in_the_second_calm_one() {
     assert_eq!(closed.duration_windows(), Some(5));
     assert_eq!(closed.peak_rejects_per_second, 2000.0);
     assert_eq!(closed.closed.map(|closed| closed.end), Some(End::Calm));
-    assert_eq!(detector.totals(), [1]);
+    assert_eq!(detector.totals(), [1, 0, 0, 0, 0]);
     let board = detector.board();
     assert_eq!((board.active.len(), board.closed.len()), (0, 1));
     assert_eq!(board.calmed, [(7, Kind::Full)]);
+}
+
+#[test]
+fn a_storm_names_its_top_callers_as_of_its_last_window() {
+    let mut detector = detector();
+    let before = snapshot(0, Duration::ZERO, &[(7, &[], None)]);
+    let mut seen = vec![before];
+    for window in 1..=2 {
+        let mut current = snapshot(window, WINDOW, &[(7, &[window * STORM], None)]);
+        current.callers = crate::who::tests::callers(7, window);
+        let events = detector.observe(&seen[0], &current);
+        seen.insert(0, current);
+        if let [StormEvent::Opened(storm)] = &events[..] {
+            assert_eq!(storm.callers.len(), CALLERS_TOLD);
+            assert_eq!(storm.callers[0].last_window, 2);
+            let words = "process 1 \"a\" 40 %, process 2 \"a\" 20 %, process 3 \"a\" 20 %";
+            assert_eq!(storm.callers_text(), words);
+        }
+    }
+    assert_eq!(detector.active().count(), 1);
 }
 
 #[test]
@@ -112,7 +134,7 @@ fn a_half_full_map_that_churns_never_opens_one() {
     for window in 1..200 {
         let mut current = snapshot(window, WINDOW, &[(7, &[], Some(500))]);
         let stats = current.maps.get_mut(&7).unwrap();
-        let update = stats.update.as_mut().unwrap();
+        let update = Arc::make_mut(stats).ops.get_mut(&Op::Update).unwrap();
         update.outcomes[Outcome::Ok as usize] = window * 1_000_000;
         update.outcomes[Outcome::Eexist as usize] = window * 1_000_000;
         assert!(detector.observe(&previous, &current).is_empty());

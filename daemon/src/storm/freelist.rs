@@ -1,11 +1,11 @@
 //! How the running kernel treats the free lists of a full map: part of a storm's evidence.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{facts::FreelistGeneration, snapshot::MapStats};
 
 /// What refused updates of one map do to the free lists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FreelistUse {
     /// Each locks every CPU's list.

@@ -47,6 +47,13 @@ impl Ledger {
         }
     }
 
+    /// Takes over what earlier runs saw, the newest first.
+    pub(super) fn remember(&mut self, past: Vec<Storm>) {
+        let closed = Arc::make_mut(&mut self.closed);
+        closed.extend(past);
+        closed.truncate(CLOSED_KEPT);
+    }
+
     pub(super) fn forget(&mut self, gone: impl Fn(MapId) -> bool) {
         self.stormed.retain(|&(map, _)| !gone(map));
     }

@@ -9,6 +9,7 @@ pub fn log_event(event: &StormEvent) {
         StormEvent::Opened(_) => tracing::warn!(
             event = "storm_opened",
             kind = storm.kind.label(),
+            severity = storm.severity.label(),
             map_id = storm.map_id,
             map_name = storm.map_name,
             map_type = %storm.map_type.label(),
@@ -17,14 +18,18 @@ pub fn log_event(event: &StormEvent) {
             time = storm.opened.rfc3339(),
             rejects_per_second = storm.rejects_per_second.round(),
             cpus = storm.cpus,
+            cpu_seconds_per_second = storm.cpu_seconds_text(),
             fill = storm.fill_text(),
             freelist = storm.freelist.label(),
+            evidence = storm.evidence.text,
+            callers = storm.callers_text(),
             advice = format!("{}: {}", storm.advice.action, storm.advice.reason),
             "storm opened"
         ),
         StormEvent::Closed(_) => tracing::info!(
             event = "storm_closed",
             kind = storm.kind.label(),
+            severity = storm.severity.label(),
             map_id = storm.map_id,
             map_name = storm.map_name,
             map_type = %storm.map_type.label(),
@@ -37,9 +42,12 @@ pub fn log_event(event: &StormEvent) {
             cpus = storm.cpus,
             peak_rejects_per_second = storm.peak_rejects_per_second.round(),
             peak_cpus = storm.peak_cpus,
+            peak_cpu_seconds_per_second = storm.peak_cpu_seconds_text(),
             rejects = storm.rejects,
             fill = storm.fill_text(),
             freelist = storm.freelist.label(),
+            evidence = storm.evidence.text,
+            callers = storm.callers_text(),
             "storm closed"
         ),
     }
@@ -89,6 +97,8 @@ mod tests {
             (opened, "level", json!("WARN")),
             (opened, "event", json!("storm_opened")),
             (opened, "kind", json!("full")),
+            (opened, "severity", json!("minor")),
+            (opened, "cpu_seconds_per_second", json!("unknown")),
             (opened, "map_id", json!(7)),
             (opened, "map_name", json!("flows")),
             (opened, "map_type", json!("hash")),
@@ -98,6 +108,7 @@ mod tests {
             (opened, "cpus", json!(1)),
             (opened, "fill", json!("unknown")),
             (opened, "freelist", json!("every_list_locked")),
+            (opened, "callers", json!("unknown")),
             (closed, "level", json!("INFO")),
             (closed, "event", json!("storm_closed")),
             (closed, "end", json!("calm")),
@@ -109,6 +120,9 @@ mod tests {
         ] {
             assert_eq!(line[key], value, "{key} of {line}");
         }
+        let evidence = "1 CPU had 2000 updates a second refused: the map is full, and each locks every \
+                        CPU's free list; fill unknown";
+        assert_eq!(opened["evidence"], evidence);
         assert!(
             opened["advice"]
                 .as_str()

@@ -61,6 +61,13 @@ impl Btf {
             })
     }
 
+    /// Number of elements of the member `member`, an array, of the struct `name`; `None` where
+    /// there is no such struct or member, or it is no array.
+    pub fn array_len(&self, name: &str, member: &str) -> Option<u32> {
+        let (_, member) = self.find_member(&self.composite(name).ok()?, member)?;
+        self.resolve(member.ty)?.array_len()
+    }
+
     /// The member called `name` in `ty` or in an anonymous part of it, and its distance in bits
     /// from the start of `ty`. Each type is looked at once, so one that contains itself ends too.
     fn find_member(&self, ty: &Type<'_>, name: &str) -> Option<(u64, Member)> {

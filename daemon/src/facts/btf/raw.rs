@@ -200,6 +200,12 @@ impl<'a> Type<'a> {
         self.kind == Kind::Int && u64::from(bits) != u64::from(self.size_or_type) * 8
     }
 
+    /// Elements of an array; `None` for another kind.
+    pub(super) fn array_len(&self) -> Option<u32> {
+        // Type of the elements, type of the index, number.
+        word(self.tail, 8).filter(|_| self.kind == Kind::Array)
+    }
+
     /// Members of a struct or union; nothing for another kind.
     pub(super) fn members(&self) -> impl Iterator<Item = Member> + use<'a> {
         let flag = self.flag;

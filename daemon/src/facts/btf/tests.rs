@@ -23,6 +23,8 @@ pub(in crate::facts) fn kernel_like(shift: u32) -> Blob {
         64 + shift,
         &[
             Member::at("map_type", int, 24),
+            Member::at("key_size", int, 28),
+            Member::at("value_size", int, 32),
             Member::at("max_entries", int, 36),
             Member::at("map_flags", int, 44),
             Member::at("id", int, 48 + shift),
@@ -69,6 +71,8 @@ fn members_are_found_where_they_stand_and_inside_anonymous_unions() {
     assert_eq!(offset(&btf, "bpf_htab", "freelist"), 320);
     assert_eq!(offset(&btf, "bpf_htab", "lru.nr_scans"), 324);
     assert_eq!(btf.struct_size("bpf_map").unwrap(), 64);
+    assert_eq!(btf.array_len("bpf_map", "name"), Some(16));
+    assert_eq!(btf.array_len("bpf_map", "id"), None);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use mapstorm_abi::Outcome;
 
-use super::{Advice, Change, FreelistUse, FullThresholds, Level, Reading};
+use super::{Advice, Change, Evidence, FreelistUse, FullThresholds, Level, Reading, Window};
 
 /// Evidence: enough refusals by exhaustion, and a fill that agrees where it is known. On 6.15 and
 /// newer a freelist lock that could not be taken comes back as -E2BIG too; only the fill tells the
@@ -20,33 +20,42 @@ pub(super) fn read(thresholds: &FullThresholds, change: &Change<'_>) -> Reading 
     } else {
         Level::Calm
     };
-    Reading {
-        level,
-        rejects,
-        rejects_per_second,
-        cpus: change.exhausted_cpus(),
+    Reading::of_refusals(change, level, rejects, change.exhausted_cpus())
+}
+
+pub(super) fn evidence(window: &Window<'_>, reading: &Reading) -> Evidence {
+    let why = match window.freelist {
+        FreelistUse::EveryListLocked => "the map is full, and each locks every CPU's free list",
+        FreelistUse::EveryListScanned => "the map is full, and each looks at every CPU's free list",
+        FreelistUse::NoFreelist | FreelistUse::Unknown => "the map is full",
+    };
+    let mut evidence = Evidence::of_refusals(reading.cpus, reading.rejects_per_second, why);
+    match window.change.map.fill() {
+        Some(fill) => evidence.add(&format!("fill {fill:.3}")),
+        None => evidence.add("fill unknown"),
     }
+    evidence.with_latency(window.contention.latency.clone())
 }
 
 /// One line of advice, by what the refusals do to the free lists.
 pub(super) fn advice(freelist: FreelistUse) -> Advice {
     match freelist {
-        FreelistUse::EveryListLocked => Advice {
-            action: "raise max_entries or delete stale entries, and move to Linux 6.0 or newer",
-            reason: "each refused update locks every CPU's free list in turn and its data is lost",
-        },
-        FreelistUse::EveryListScanned => Advice {
-            action: "raise max_entries, delete stale entries, or use an LRU map",
-            reason: "each refused update scans every CPU's free list under the bucket lock and its data is lost",
-        },
-        FreelistUse::NoFreelist => Advice {
-            action: "raise max_entries or delete stale entries",
-            reason: "each refused update loses its data",
-        },
-        FreelistUse::Unknown => Advice {
-            action: "raise max_entries, delete stale entries, or use an LRU map",
-            reason: "each refused update loses its data, and before Linux 6.0 locks every CPU's free list",
-        },
+        FreelistUse::EveryListLocked => Advice::new(
+            "raise max_entries or delete stale entries, and move to Linux 6.0 or newer",
+            "each refused update locks every CPU's free list in turn and its data is lost",
+        ),
+        FreelistUse::EveryListScanned => Advice::new(
+            "raise max_entries, delete stale entries, or use an LRU map",
+            "each refused update scans every CPU's free list under the bucket lock and its data is lost",
+        ),
+        FreelistUse::NoFreelist => Advice::new(
+            "raise max_entries or delete stale entries",
+            "each refused update loses its data",
+        ),
+        FreelistUse::Unknown => Advice::new(
+            "raise max_entries, delete stale entries, or use an LRU map",
+            "each refused update loses its data, and before Linux 6.0 locks every CPU's free list",
+        ),
     }
 }
 
@@ -54,7 +63,7 @@ pub(super) fn advice(freelist: FreelistUse) -> Advice {
 mod tests {
     use std::time::Duration;
 
-    use super::super::change::tests::map;
+    use super::super::super::change::tests::map;
     use super::*;
 
     fn level(rejects: u64, entries: Option<u64>) -> Level {
@@ -78,6 +87,11 @@ mod tests {
         assert_eq!(level(5000, Some(899)), Level::Between);
         assert_eq!(level(5000, Some(449)), Level::Calm);
         assert_eq!(level(0, Some(1000)), Level::Calm);
+    }
+
+    #[test]
+    fn o35_a_map_that_refuses_below_its_limit_is_full_all_the_same() {
+        assert_eq!(level(5000, Some(970)), Level::Storm);
     }
 
     #[test]
