@@ -3,8 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod by_hand;
+mod serving;
 mod site;
 mod text_format;
+mod usage;
 
 use std::{
     io::{Read, Write},
@@ -48,7 +50,7 @@ fn unknown_paths_are_404_other_methods_405_and_head_has_no_body() {
         "/metric",
         "/metrics/",
         "/-/",
-        "/api/v1/maps",
+        "/api/v1/map",
         "/../etc/passwd",
     ] {
         assert_eq!(server.get(path).status, 404, "{path}");
@@ -58,6 +60,7 @@ fn unknown_paths_are_404_other_methods_405_and_head_has_no_body() {
         "/metrics",
         "/-/healthy",
         "/-/ready",
+        "/api/v1/maps",
         "/api/v1/probes",
         "/api/v1/storms",
     ] {
@@ -113,29 +116,80 @@ fn the_api_tells_storms_and_probes() {
 }
 
 #[test]
-fn the_page_says_where_everything_is_and_fetches_nothing() {
+fn the_api_tells_every_map_with_its_counts_and_its_users() {
+    let server = Server::start();
+    let maps = server.get("/api/v1/maps").json();
+    assert_eq!(maps["window"], 42);
+    let [full, idle] = &maps["maps"].as_array().unwrap()[..] else {
+        panic!("{maps}");
+    };
+    assert_eq!(full["id"], by_hand::FULL);
+    assert_eq!(full["operations"]["update"]["e2big"], 3000);
+    assert_eq!(full["fill"], 1.0);
+    assert_eq!(full["users"][0]["prog_name"], "ingress");
+    assert_eq!(full["users"][0]["prog_type"], "sched_cls");
+    assert_eq!(full["users"][0]["tag"], "0102030405060708");
+    let [program, process] = &full["callers"].as_array().unwrap()[..] else {
+        panic!("{full}");
+    };
+    assert_eq!(program["source"], "program");
+    assert_eq!(
+        (&program["prog_id"], &program["samples"]),
+        (&21.into(), &2.into())
+    );
+    assert_eq!(
+        program["stack"],
+        serde_json::json!(["htab_map_update_elem", "?"])
+    );
+    assert_eq!(process["comm"], "nginx");
+    assert_eq!(process["cgroup"], "/system.slice/nginx.service");
+    assert_eq!(idle["callers"], serde_json::json!([]));
+    assert_eq!(idle["entries"], serde_json::Value::Null);
+    assert_eq!(idle["users"], serde_json::json!([]));
+    server.stop();
+}
+
+#[test]
+fn the_page_is_made_of_what_the_daemon_has_and_runs_nothing_inline() {
     let server = Server::start();
     let page = server.get("/");
-    assert!(
-        page.head.contains("content-type: text/html"),
-        "{}",
-        page.head
-    );
-    for link in [
-        "/metrics",
-        "/-/healthy",
-        "/-/ready",
-        "/api/v1/storms",
-        "/api/v1/probes",
-    ] {
-        assert!(
-            page.text().contains(&format!("<a href=\"{link}\">")),
-            "{link}"
-        );
-        assert_eq!(server.get(link).status, 200, "{link}");
+    let html = "content-type: text/html";
+    assert!(page.head.contains(html), "{}", page.head);
+    assert!(page.head.contains("default-src 'none'; script-src 'self'"));
+    assert!(!page.head.contains("unsafe"), "{}", page.head);
+    for inline in ["style=", "onclick", "<style", "<script>"] {
+        assert!(!page.text().contains(inline), "{inline}");
     }
-    for outside in ["src=", "http:", "https:", "<script", "url("] {
-        assert!(!page.text().contains(outside), "{outside}");
+    let mut links = Vec::new();
+    for attribute in ["href=\"", "src=\""] {
+        let found = page.text().split(attribute).skip(1);
+        links.extend(found.filter_map(|rest| rest.split('"').next()));
+    }
+    assert!(links.len() > 10, "{links:?}");
+    for link in links.iter().filter(|link| !link.starts_with('#')) {
+        let answer = server.get(&format!("/{link}"));
+        assert_eq!(answer.status, 200, "{link}");
+        // Modules load each other by name.
+        if link.ends_with(".js") {
+            let kind = "content-type: text/javascript";
+            assert!(answer.head.contains(kind), "{}", answer.head);
+        }
+    }
+    server.stop();
+}
+
+#[test]
+fn who_has_a_part_of_the_page_is_not_sent_it_again() {
+    let server = Server::start();
+    let answer = server.get("/assets/app.js");
+    let mut head = answer.head.lines();
+    let tag = head.find_map(|line| line.strip_prefix("etag: ")).unwrap();
+    let header = format!("If-None-Match: {}\r\n", tag.replace("w/", "W/"));
+    let again = server.ask("GET", "/assets/app.js", &header);
+    assert_eq!((again.status, again.body.len()), (304, 0));
+    assert_eq!(server.ask("GET", "/assets/dom.js", &header).status, 200);
+    for missing in ["/assets/nothing.js", "/assets/", "/assets/../page.rs"] {
+        assert_eq!(server.get(missing).status, 404, "{missing}");
     }
     server.stop();
 }
@@ -162,7 +216,7 @@ fn it_ends_within_a_second_whatever_clients_do() {
 #[test]
 fn more_clients_than_places_wait_their_turn() {
     let server = Server::start();
-    let silent: Vec<TcpStream> = (0..127).map(|_| server.connect()).collect();
+    let silent: Vec<TcpStream> = (0..511).map(|_| server.connect()).collect();
     assert_eq!(server.get("/metrics").status, 200);
     drop(silent);
     server.stop();

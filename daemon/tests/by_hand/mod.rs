@@ -1,7 +1,7 @@
 //! One view made by hand, for the tests of what readers are told.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -10,13 +10,14 @@ use mapstorm::{
     build_info::BuildInfo,
     facts::FreelistGeneration,
     identity::{MapType, printable_name},
-    metrics::ProcessStats,
+    memory::Quality,
     probes::{Mechanism, ProbeStatus, Refusal},
-    snapshot::{Durations, MapStats, OpStats, PopStats, Snapshot},
-    storm::{Advice, Board, FreelistUse, Kind, Moment, Storm},
+    snapshot::{Durations, Listed, LockStats, MapStats, OpStats, PopStats, Room, Snapshot},
+    storm::{Advice, Board, Evidence, FreelistUse, Kind, Moment, Severity, Storm},
     view::{Host, Phase, View},
+    who::{Caller, Callers, Names, Program, ProgramType, Programs, Sample, Task},
 };
-use mapstorm_abi::{Lost, Outcome, bucket};
+use mapstorm_abi::{LockClass, Lost, Op, Outcome, bucket};
 
 /// Id of a full map with an awkward name, and of an idle one.
 pub(crate) const FULL: u32 = 7;
@@ -39,19 +40,35 @@ fn full_map() -> MapStats {
     };
     update.outcomes[Outcome::Ok as usize] = 1000;
     update.outcomes[Outcome::E2big as usize] = 3000;
+    let mut batch = OpStats {
+        elements: 50,
+        ..OpStats::default()
+    };
+    batch.outcomes[Outcome::Enoent as usize] = 2;
+    let waits = LockStats {
+        outcomes: [4, 1, 0, 0],
+        durations: Some(durations(&[700, 800, 800, 3_000, 250_000_000])),
+        waited_ns_by_cpu: vec![5_300, 0, 250_000_000],
+    };
     MapStats {
         name: printable_name(b"fl\\o\"w\ns"),
         kind: MapType::HASH,
         max_entries: 1000,
         flags: 0,
         entries: Some(1000),
-        update: Some(update),
+        listed: Some(Listed {
+            key_size: 4,
+            value_size: 8,
+            memory: Some(98_304),
+        }),
+        ops: [(Op::Update, update), (Op::LookupBatch, batch)].into(),
         pops: Some(PopStats {
             ok: Some(1000),
             empty: 3000,
             durations: Some(durations(&[59, 60, 500])),
             alloc: None,
         }),
+        locks: [(LockClass::Bucket, waits)].into(),
     }
 }
 
@@ -63,8 +80,10 @@ pub(crate) fn idle_map() -> MapStats {
         max_entries: 64,
         flags: 2,
         entries: None,
-        update: Some(OpStats::default()),
+        listed: None,
+        ops: [(Op::Update, OpStats::default())].into(),
         pops: None,
+        locks: BTreeMap::new(),
     }
 }
 
@@ -76,6 +95,7 @@ pub(crate) fn storm() -> Storm {
     };
     Storm {
         kind: Kind::Full,
+        severity: Severity::Major,
         map_id: FULL,
         map_name: full_map().name,
         map_type: MapType::HASH,
@@ -87,12 +107,16 @@ pub(crate) fn storm() -> Storm {
         cpus: 2,
         peak_cpus: 3,
         rejects: 3000,
+        cpu_seconds_per_second: Some(0.25),
+        peak_cpu_seconds_per_second: Some(0.75),
         fill: Some(1.0),
         freelist: FreelistUse::EveryListScanned,
-        advice: Advice {
-            action: "raise max_entries",
-            reason: "it is full",
+        evidence: Evidence {
+            text: "2 CPUs had 3000 updates a second refused".to_owned(),
+            ..Evidence::default()
         },
+        callers: Vec::new(),
+        advice: Advice::new("raise max_entries", "it is full"),
     }
 }
 
@@ -115,6 +139,58 @@ fn probes() -> Arc<[ProbeStatus]> {
     ])
 }
 
+/// One program, which uses [`FULL`].
+fn programs() -> Programs {
+    let program = Program {
+        name: "ingress".to_owned(),
+        kind: ProgramType(3),
+        tag: [1, 2, 3, 4, 5, 6, 7, 8],
+        loaded_ns: 0,
+        code: Vec::new(),
+        maps: vec![FULL],
+    };
+    Programs::new([(21, program)].into())
+}
+
+/// Three samples of [`FULL`]: two of its program, one of a process.
+fn callers() -> Callers {
+    let sample = Sample {
+        map: FULL,
+        op: Op::Update,
+        outcome: Outcome::E2big,
+        duration_ns: 1200,
+        time_ns: 1,
+        task: Task {
+            process: 42,
+            name: "nginx".to_owned(),
+            cgroup_id: 1,
+        },
+        stack: vec![0xffff_ffff_8100_0005, 0xffff_ffff_c000_1010],
+        cut: false,
+    };
+    let program = Caller::Program {
+        prog_id: 21,
+        prog_name: "ingress".into(),
+        prog_type: ProgramType(3),
+    };
+    let process = Caller::Process {
+        pid: 42,
+        comm: "nginx".into(),
+        cgroup: Some("/system.slice/nginx.service".into()),
+    };
+    let mut callers = Callers::default();
+    for caller in [program.clone(), process, program] {
+        callers.note(caller, &sample, 41);
+    }
+    callers
+}
+
+fn names() -> Names {
+    let mut names = Names::default();
+    names.insert(0xffff_ffff_8100_0005, Some("htab_map_update_elem".into()));
+    names
+}
+
 /// A degraded host in its 42nd window: one map in a storm, one idle that has had one.
 pub(crate) fn view() -> View {
     let host = Host {
@@ -132,9 +208,25 @@ pub(crate) fn view() -> View {
         window: 42,
         taken: Some(SystemTime::UNIX_EPOCH),
         elapsed: Duration::from_millis(250),
-        maps: [(FULL, full_map()), (IDLE, idle_map())].into(),
+        maps: [(FULL, full_map().into()), (IDLE, idle_map().into())].into(),
         cpu_pops: [(0, durations(&[59])), (2, durations(&[60, 500]))].into(),
+        memory: Some(Quality::Exact),
+        programs: Arc::new(programs()),
+        callers: Arc::new(callers()),
+        names: Arc::new(names()),
+        samples_due: 4,
         misses: [("htab_update_exit", 3)].into(),
+        room: Room {
+            state_bytes: 8 << 10,
+            counter_bytes: 1 << 20,
+            timing_bytes: 992 << 10,
+            slots: 2048,
+            slots_used: 2,
+            timings: 124,
+            timings_used: 1,
+            untimed_pairs: 1,
+        },
+        forgotten: [5, 0],
         ..Snapshot::default()
     };
     snapshot.lost[Lost::Unframed as usize] = 1;
@@ -144,23 +236,11 @@ pub(crate) fn view() -> View {
         storms: Board {
             active: vec![storm()],
             calmed: vec![(IDLE, Kind::Full)],
-            totals: [2],
+            totals: [2, 0, 0, 0, 1],
             ..Board::default()
         },
         idle: BTreeSet::from([IDLE]),
         sampling: Duration::from_micros(8400),
         ..View::starting(host, probes())
-    }
-}
-
-/// What the process uses.
-pub(crate) fn process() -> ProcessStats {
-    ProcessStats {
-        cpu_seconds: Some(1.25),
-        resident_bytes: Some(12_582_912),
-        virtual_bytes: Some(201_326_592),
-        open_fds: Some(24),
-        max_fds: Some(1024),
-        threads: Some(4),
     }
 }

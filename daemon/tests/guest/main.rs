@@ -19,6 +19,8 @@ struct Arguments {
     mapstorm: String,
     suite: String,
     filter: String,
+    /// Only name the tests, one a line; this runs on any machine.
+    list: bool,
 }
 
 fn main() -> ExitCode {
@@ -37,6 +39,13 @@ fn run() -> Result<bool> {
     let arguments = Arguments::read(std::env::args().skip(1))?;
     let tests = cases::suite(&arguments.suite)
         .with_context(|| format!("there is no suite {}", arguments.suite))?;
+    if arguments.list {
+        suite::list(tests, &arguments.filter);
+        return Ok(true);
+    }
+    if arguments.mapstorm.is_empty() {
+        bail!("--mapstorm: the program to test is missing");
+    }
     let guest = Guest::new(&arguments.mapstorm)?;
     Ok(suite::run(tests, &arguments.filter, &guest))
 }
@@ -47,18 +56,20 @@ impl Arguments {
             mapstorm: String::new(),
             suite: "default".to_owned(),
             filter: String::new(),
+            list: false,
         };
         while let Some(flag) = words.next() {
+            if flag == "--list" {
+                arguments.list = true;
+                continue;
+            }
             let value = words.next().with_context(|| format!("{flag}: no value"))?;
             match flag.as_str() {
                 "--mapstorm" => arguments.mapstorm = value,
                 "--suite" => arguments.suite = value,
                 "--filter" => arguments.filter = value,
-                _ => bail!("{flag}: expected --mapstorm, --suite or --filter"),
+                _ => bail!("{flag}: expected --mapstorm, --suite, --filter or --list"),
             }
-        }
-        if arguments.mapstorm.is_empty() {
-            bail!("--mapstorm: the program to test is missing");
         }
         Ok(arguments)
     }

@@ -1,50 +1,37 @@
-//! A server on a port of its own, and the plainest client there is.
+//! A server that shows the view made by hand, and the plainest client there is.
 
 use std::{
     io::{Read, Write},
     net::{SocketAddr, TcpStream},
     sync::Arc,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use mapstorm::{
-    http::{self, Site},
-    metrics::{Exposition, MAX_SERIES},
-    view::View,
-};
-use tokio::sync::{oneshot, watch};
+use mapstorm::{http::Site, view::View};
+use tokio::sync::watch;
 
-use crate::by_hand;
+use crate::{by_hand, serving::Serving};
 
 /// A server that shows the view made by hand, until told to stop or until the test ends.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     pub(crate) views: watch::Sender<Arc<View>>,
-    stop: oneshot::Sender<()>,
-    thread: std::thread::JoinHandle<()>,
+    serving: Serving,
 }
 
 impl Server {
     pub(crate) fn start() -> Self {
+        Self::with(|site| site)
+    }
+
+    /// A server of what `change` makes of the site.
+    pub(crate) fn with(change: impl FnOnce(Site) -> Site) -> Self {
         let (views, receiver) = watch::channel(Arc::new(by_hand::view()));
-        let exposition = Exposition::new(receiver.clone(), MAX_SERIES, by_hand::process).unwrap();
-        let site = Site::new(receiver, exposition);
-        let listeners = http::bind(&["127.0.0.1:0".parse().unwrap()]).unwrap();
-        let address = listeners[0].local_addr().unwrap();
-        let (stop, stopped) = oneshot::channel();
-        let thread = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_multi_thread();
-            let runtime = { runtime }.worker_threads(1).enable_all().build().unwrap();
-            let shutdown = async { stopped.await.unwrap_or(()) };
-            runtime
-                .block_on(http::serve(listeners, site, shutdown))
-                .unwrap();
-        });
+        let serving = Serving::start(receiver, change);
         Self {
-            address,
+            address: serving.address,
             views,
-            stop,
-            thread,
+            serving,
         }
     }
 
@@ -86,10 +73,7 @@ impl Server {
     }
 
     pub(crate) fn stop(self) -> Duration {
-        let start = Instant::now();
-        self.stop.send(()).unwrap();
-        self.thread.join().unwrap();
-        start.elapsed()
+        self.serving.stop()
     }
 }
 

@@ -14,7 +14,7 @@ const WINDOWS: u64 = 30;
 
 /// A half-full map that churns, and one at nine tenths whose keys are only replaced: both as hard as
 /// every CPU can.
-pub(crate) fn calm(guest: &Guest) -> Result<()> {
+pub(crate) fn o20_calm(guest: &Guest) -> Result<()> {
     let daemon = Daemon::start(guest, &[])?;
     let online = guest.online()?;
     let mut bench = Bench::load(guest, &[(Target::Churn, 1000), (Target::Full, 1000)])?;
@@ -43,6 +43,8 @@ pub(crate) fn calm(guest: &Guest) -> Result<()> {
         let before = daemon.scrape()?.sum("mapstorm_operations_total", &[])?;
         let after = daemon.windows_later(WINDOWS)?;
         seen = after.sum("mapstorm_operations_total", &[])? - before;
+        let waits = after.sum("mapstorm_lock_wait_seconds_count", &[])?;
+        println!("o20_calm: {seen} operations in {WINDOWS} windows; {waits} waits so far");
         Ok(())
     })?;
     let refused =

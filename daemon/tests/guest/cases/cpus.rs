@@ -12,6 +12,13 @@ pub(crate) fn o04_program(guest: &Guest) -> Result<()> {
     exact::exact_program(guest)
 }
 
+/// Three hundred possible processors, two of them online: nothing is sized for fewer.
+pub(crate) fn o28_program(guest: &Guest) -> Result<()> {
+    let possible = guest.cpus()?.possible.len();
+    ensure!(possible >= 300, "{possible} CPUs are possible: too few");
+    o04_program(guest)
+}
+
 pub(crate) fn o04_syscall(guest: &Guest) -> Result<()> {
     roomy(guest)?;
     exact::exact_syscall(guest)

@@ -40,10 +40,22 @@ pub(crate) fn o27_kernel_log_clean(guest: &Guest) -> Result<()> {
     o38_kernel_log_clean(guest)
 }
 
+pub(crate) fn o34_kernel_log_clean(guest: &Guest) -> Result<()> {
+    o38_kernel_log_clean(guest)
+}
+
 pub(crate) fn o04_kernel_log_clean(guest: &Guest) -> Result<()> {
     o38_kernel_log_clean(guest)
 }
 
 pub(crate) fn o37_kernel_log_clean(guest: &Guest) -> Result<()> {
+    o38_kernel_log_clean(guest)
+}
+
+pub(crate) fn o10_kernel_log_clean(guest: &Guest) -> Result<()> {
+    o38_kernel_log_clean(guest)
+}
+
+pub(crate) fn o28_kernel_log_clean(guest: &Guest) -> Result<()> {
     o38_kernel_log_clean(guest)
 }

@@ -83,10 +83,10 @@ pub(crate) fn nested(guest: &Guest) -> Result<()> {
 /// Counts of all maps together.
 #[derive(Default)]
 struct Sums {
-    updates: u64,
+    done: u64,
     timed: u64,
     pops: u64,
-    true_updates: u64,
+    true_done: u64,
     true_pops: u64,
 }
 
@@ -95,23 +95,26 @@ impl Sums {
     fn add(&mut self, scrape: &Scrape, truth: &Truth) -> Result<()> {
         let id = truth.id.to_string();
         let map = [("map_id", &*id), ("map_name", truth.name)];
-        for outcome in Outcome::ALL {
-            let labels = [map[0], map[1], ("outcome", outcome.label())];
-            let seen = scrape.sum(OPERATIONS, &labels)?;
-            let most = truth.outcomes[outcome as usize];
-            ensure!(seen <= most, "{labels:?}: {seen} seen of {most}");
-        }
-        let updates = scrape.sum(OPERATIONS, &map)?;
-        let timed = scrape.get(OPERATION_COUNT, &[map[0], map[1], ("op", "update")])?;
         let name = truth.name;
-        ensure!(timed <= updates, "{name}: {timed} timed of {updates}");
+        for (op, outcomes) in [("update", truth.outcomes), ("delete", truth.deletes)] {
+            let of_op = [map[0], map[1], ("op", op)];
+            for outcome in Outcome::ALL {
+                let labels = [map[0], map[1], of_op[2], ("outcome", outcome.label())];
+                let seen = scrape.sum(OPERATIONS, &labels)?;
+                let most = outcomes[outcome as usize];
+                ensure!(seen <= most, "{labels:?}: {seen} seen of {most}");
+            }
+            let done = scrape.sum(OPERATIONS, &of_op)?;
+            let timed = scrape.sum(OPERATION_COUNT, &of_op)?;
+            ensure!(timed <= done, "{name}: {timed} timed of {done}, {op}");
+            self.done += done;
+            self.timed += timed;
+            self.true_done += outcomes.iter().sum::<u64>();
+        }
         let pops = scrape.sum(POPS, &map)?;
         let true_pops = truth.pops.iter().flatten().sum::<u64>();
         ensure!(pops <= true_pops, "{name}: {pops} pops of {true_pops}");
-        self.updates += updates;
-        self.timed += timed;
         self.pops += pops;
-        self.true_updates += truth.outcomes.iter().sum::<u64>();
         self.true_pops += true_pops;
         Ok(())
     }
@@ -125,7 +128,8 @@ fn compare(guest: &Guest, scrape: &Scrape, truths: &[Truth]) -> Result<()> {
         .iter()
         .try_for_each(|truth| sums.add(scrape, truth))?;
     let lost = |reason: Lost| scrape.get(LOST, &[("reason", reason.label())]);
-    let missed = missed_exits(guest, scrape, "htab_map_update_elem")?;
+    let missed_updates = missed_exits(guest, scrape, "htab_map_update_elem")?;
+    let missed = missed_updates + missed_exits(guest, scrape, "htab_map_delete_elem")?;
     let uncounted = lost(Lost::NoSlot)? + lost(Lost::SlotBusy)?;
     let untimed = lost(Lost::NoStart)? + lost(Lost::NoTimings)?;
     let pop_hook = if guest.pops_are_timed() {
@@ -136,28 +140,28 @@ fn compare(guest: &Guest, scrape: &Scrape, truths: &[Truth]) -> Result<()> {
     let missed_pops = missed_exits(guest, scrape, pop_hook)?;
     let lost_pops = lost(Lost::PopOverflow)? + lost(Lost::PopOrphan)?;
     let Sums {
-        updates,
+        done,
         timed,
         pops,
-        true_updates,
+        true_done,
         true_pops,
     } = sums;
     println!(
-        "nested: {true_updates} updates, {updates} seen, {missed} missed, {uncounted} uncounted; \
+        "nested: {true_done} operations, {done} seen, {missed} missed, {uncounted} uncounted; \
          {untimed} untimed, {} orphans; {true_pops} pops, {pops} seen, {missed_pops} missed, \
          {lost_pops} lost",
         lost(Lost::Orphan)?,
     );
     let mut comparison = Comparison::default();
-    comparison.is("updates", updates + missed + uncounted, true_updates);
-    comparison.is("timings", timed + untimed, updates);
+    comparison.is("operations", done + missed + uncounted, true_done);
+    comparison.is("timings", timed + untimed, done);
     comparison.is("frames of another map", lost(Lost::Mismatch)?, 0);
     comparison.finish()?;
     // A pop is counted by the exit of the update around it: one that was missed leaves it waiting.
     let waiting = true_pops.checked_sub(pops + missed_pops + lost_pops);
     ensure!(
-        waiting.is_some_and(|pops| pops <= missed + uncounted),
-        "{waiting:?} pops still wait for {missed} missed and {uncounted} uncounted updates"
+        waiting.is_some_and(|pops| pops <= missed_updates + uncounted),
+        "{waiting:?} pops still wait for {missed_updates} missed updates, {uncounted} uncounted"
     );
     Ok(())
 }

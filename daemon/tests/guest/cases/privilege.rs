@@ -1,6 +1,8 @@
 //! What the daemon may and may not do with fewer privileges than root's.
 
-use anyhow::{Context as _, Result};
+use std::fs;
+
+use anyhow::{Context as _, Result, ensure};
 
 use super::exact;
 use crate::tools::{
@@ -51,4 +53,17 @@ pub(crate) fn o02_bpf_and_perfmon_only(guest: &Guest) -> Result<()> {
     identity::as_nobody(&mut command, &[PERFMON, BPF]);
     let daemon = Daemon::launch(command, QUICK, &[])?;
     exact::three_maps(guest, &daemon, Source::Program, guest.online()?.as_slice())
+}
+
+/// An unlimited limit on locked memory, as the suite has it, is what the daemon still has once it runs.
+pub(crate) fn o36_unlimited_memory_stays_unlimited(guest: &Guest) -> Result<()> {
+    let daemon = Daemon::start(guest, &[])?;
+    let path = format!("/proc/{}/limits", daemon.id());
+    let limits = fs::read_to_string(&path).with_context(|| path)?;
+    let line = limits
+        .lines()
+        .find(|line| line.starts_with("Max locked memory"));
+    let line = line.with_context(|| format!("no limit on locked memory in {limits}"))?;
+    ensure!(line.matches("unlimited").count() == 2, "{line}");
+    Ok(())
 }

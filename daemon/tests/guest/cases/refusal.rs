@@ -35,14 +35,14 @@ pub(crate) fn port_taken(guest: &Guest) -> Result<()> {
 
 /// A probe that is required and cannot be had ends the start; one that can be had does not. The
 /// signal is seen on every kernel, in one way or another.
-pub(crate) fn require(guest: &Guest) -> Result<()> {
+pub(crate) fn o17_require(guest: &Guest) -> Result<()> {
     let pop_out = "--require=pop_out";
     if guest.pops_are_timed() {
         let daemon = Daemon::start(guest, &[pop_out, "--require=pop"])?;
         daemon.end(Signal::SIGTERM)?.in_order()?;
         return Ok(());
     }
-    let words = ["pop_out", "__pcpu_freelist_pop", "busy"];
+    let words = ["pop_out", "fexit", "__pcpu_freelist_pop", "busy", "6.13"];
     let finished = guest.finish(["serve", "--web.listen-address", "127.0.0.1:0", pop_out])?;
     finished.refused_with(1, &words)?;
     let daemon = Daemon::start(guest, &["--require=pop", "--require=update"])?;

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
 use super::drill::drill;
-use crate::tools::{daemon::Daemon, guest::Guest, log::Log};
+use crate::tools::{check::STORMS, daemon::Daemon, guest::Guest, log::Log};
 
 /// Drills, each a storm.
 const CYCLES: u64 = 20;
@@ -16,25 +16,30 @@ const CLOSES_WITHIN: usize = 8;
 /// The daemon's default.
 const INTERVAL: std::time::Duration = std::time::Duration::from_millis(250);
 
-pub(crate) fn storm_cycles(guest: &Guest) -> Result<()> {
-    let daemon = Daemon::launch(guest.mapstorm([""; 0]), INTERVAL, &[])?;
+pub(crate) fn o20_storm_cycles(guest: &Guest) -> Result<()> {
+    cycles(guest, &[], CYCLES).map(drop)
+}
+
+/// As many drills, each seen as a storm by a daemon with these flags; the daemon.
+pub(crate) fn cycles(guest: &Guest, flags: &[&str], cycles: u64) -> Result<Daemon> {
+    let daemon = Daemon::launch(guest.mapstorm([""; 0]), INTERVAL, flags)?;
     let (mut slowest_to_open, mut slowest_to_close) = (0, 0);
-    for cycle in 1..=CYCLES {
+    for cycle in 1..=cycles {
         let report = drill(guest, "program")?;
         let (to_open, to_close) =
-            follow(&daemon.log, &report).with_context(|| format!("cycle {cycle} of {CYCLES}"))?;
+            follow(&daemon.log, &report).with_context(|| format!("cycle {cycle} of {cycles}"))?;
         slowest_to_open = slowest_to_open.max(to_open);
         slowest_to_close = slowest_to_close.max(to_close);
     }
     println!(
-        "storm_cycles: opened within {slowest_to_open} windows, closed within {slowest_to_close}"
+        "o20_storm_cycles: opened within {slowest_to_open} windows, closed within {slowest_to_close}"
     );
     let scrape = daemon.settled()?;
-    let storms = scrape.get("mapstorm_storms_total", &[("kind", "full")])?;
-    ensure!(storms == CYCLES, "{storms} storms in {CYCLES} drills");
+    let storms = scrape.get(STORMS, &[("kind", "full")])?;
+    ensure!(storms == cycles, "{storms} storms in {cycles} drills");
     let active = scrape.sum("mapstorm_storm_active", &[])?;
     ensure!(active == 0, "{active} storms are still open");
-    Ok(())
+    Ok(daemon)
 }
 
 /// Windows that one drill's storm took to open and to close.

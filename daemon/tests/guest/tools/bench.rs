@@ -67,6 +67,8 @@ pub(crate) struct Truth {
     pub(crate) kind: MapType,
     /// Updates by outcome.
     pub(crate) outcomes: [u64; Outcome::COUNT],
+    /// Deletes by outcome.
+    pub(crate) deletes: [u64; Outcome::COUNT],
     /// Pops that gave an element, and that found none; `None` for a map without a freelist.
     pub(crate) pops: Option<[u64; 2]>,
 }
@@ -105,9 +107,10 @@ impl Bench {
         loop {
             let mut removed = 0;
             for key in keys.clone() {
-                removed += u64::from(self.workload.delete(target, key)?);
+                let errno = self.workload.delete(target, key)?;
+                calls.add_delete(errno);
+                removed += u64::from(errno == 0);
             }
-            calls.deletes += removed;
             // A second pass finds what a lock withheld from the first.
             if removed == 0 {
                 return Ok(());
@@ -175,7 +178,8 @@ impl Bench {
             name: target.map(),
             kind,
             outcomes: all.outcomes(),
-            pops: (!pops).then(|| [all.deletes, all.count(Outcome::E2big)]),
+            deletes: all.delete_outcomes(),
+            pops: (!pops).then(|| [all.removed(), all.count(Outcome::E2big)]),
         })
     }
 }
@@ -227,7 +231,7 @@ impl Piece {
             let key = self.first_key + cpu * self.keys + (turn & (self.keys - 1));
             tally.add(workload.update(self.target, key, 0)?);
             if self.delete {
-                tally.deletes += u64::from(workload.delete(self.target, key)?);
+                tally.add_delete(workload.delete(self.target, key)?);
             }
         }
         Ok(())
@@ -236,9 +240,13 @@ impl Piece {
 
 fn kind(target: Target) -> MapType {
     match target {
-        Target::Full | Target::Churn | Target::Idle | Target::NoPrealloc | Target::Nested => {
-            MapType::HASH
-        }
+        Target::Full
+        | Target::Churn
+        | Target::Idle
+        | Target::NoPrealloc
+        | Target::Nested
+        | Target::Hot
+        | Target::Freelist => MapType::HASH,
         Target::Percpu => MapType::PERCPU_HASH,
         Target::Lru => MapType::LRU_HASH,
         Target::LruPercpu => MapType::LRU_PERCPU_HASH,

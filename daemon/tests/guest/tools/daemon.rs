@@ -89,8 +89,13 @@ impl Daemon {
 
     /// Its metrics as they are now.
     pub(crate) fn scrape(&self) -> Result<Scrape> {
-        let answer = self.get("/metrics")?;
-        ensure!(answer.status == 200, "/metrics: status {}", answer.status);
+        // A rendering that an emulated host had no time for: the server has given up on it.
+        let answer = wait::until("/metrics in time", || {
+            let answer = self.get("/metrics")?;
+            Ok((answer.status != 503).then_some(answer))
+        })?;
+        let (status, said) = (answer.status, answer.body.lines().next());
+        ensure!(status == 200, "/metrics: status {status}: {said:?}");
         Scrape::parse(&answer.body)
     }
 
@@ -111,6 +116,11 @@ impl Daemon {
         })
     }
 
+    /// Sends a signal that does not end it.
+    pub(crate) fn signal(&self, signal: Signal) -> Result<()> {
+        kill(self.pid()?, signal).with_context(|| format!("cannot send {signal}"))
+    }
+
     /// Sends a signal and waits for the end.
     pub(crate) fn end(mut self, signal: Signal) -> Result<Ended> {
         kill(self.pid()?, signal).with_context(|| format!("cannot send {signal}"))?;
@@ -121,7 +131,13 @@ impl Daemon {
         })
     }
 
-    fn pid(&self) -> Result<Pid> {
+    /// Its process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Its process.
+    pub(crate) fn pid(&self) -> Result<Pid> {
         Ok(Pid::from_raw(self.child.id().try_into()?))
     }
 }

@@ -61,6 +61,11 @@ impl Guest {
         !self.is_at_least(6, 13)
     }
 
+    /// Can waits for locks be seen? The tracepoints came with 5.19.
+    pub(crate) fn reports_lock_waits(&self) -> bool {
+        self.is_at_least(5, 19)
+    }
+
     /// The program with these arguments, nothing on its standard input, and an environment of its
     /// own: `MAPSTORM_…` variables are flags.
     pub(crate) fn mapstorm(

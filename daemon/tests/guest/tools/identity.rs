@@ -42,6 +42,13 @@ pub(crate) fn limit_memlock(command: &mut Command, bytes: u64) {
     unsafe { command.pre_exec(limit) };
 }
 
+/// Lets `command` open no more than so many files.
+pub(crate) fn limit_files(command: &mut Command, files: u64) {
+    let limit = move || Ok(setrlimit(Resource::RLIMIT_NOFILE, files, files)?);
+    // SAFETY: one system call on a value of its own.
+    unsafe { command.pre_exec(limit) };
+}
+
 /// Covers a directory with an empty one, for `command` alone.
 pub(crate) fn hide(command: &mut Command, directory: &'static str) {
     let cover = move || {

@@ -45,6 +45,12 @@ impl Objects {
         new.filter(|(of, _)| *of == kind).count()
     }
 
+    /// Ids of all of a kind.
+    pub(crate) fn ids(&self, kind: Kind) -> impl Iterator<Item = u32> {
+        let of_kind = self.0.iter().filter(move |(of, _)| *of == kind);
+        of_kind.map(|(_, id)| *id)
+    }
+
     /// Waits until nothing is left that was not there `before`: the kernel frees some things later
     /// than it closes them.
     pub(crate) fn back_to(before: &Self) -> Result<()> {

@@ -26,11 +26,22 @@ macro_rules! tests {
 }
 pub(crate) use tests;
 
-/// Runs those of `tests` whose names contain `filter`. Did none fail?
+/// Those of `tests` whose names contain one of the words of `filter`, which commas part.
+fn chosen<'a>(tests: &'a [Test], filter: &'a str) -> impl Iterator<Item = &'a Test> {
+    let is_chosen = move |test: &&Test| filter.split(',').any(|word| test.name.contains(word));
+    tests.iter().filter(is_chosen)
+}
+
+/// Names the tests that [`run`] would run.
+pub(crate) fn list(tests: &[Test], filter: &str) {
+    chosen(tests, filter).for_each(|test| println!("{}", test.name));
+}
+
+/// Runs those of `tests` that `filter` chooses. Did none fail?
 pub(crate) fn run(tests: &[Test], filter: &str, guest: &Guest) -> bool {
     let mut count = 0;
     let mut all_held = true;
-    for test in tests.iter().filter(|test| test.name.contains(filter)) {
+    for test in chosen(tests, filter) {
         let result = catch_unwind(AssertUnwindSafe(|| (test.run)(guest)));
         let result = result.unwrap_or_else(|panic| Err(anyhow!("panicked: {}", words(&*panic))));
         let word = match result {

@@ -1,0 +1,200 @@
+//! Storms made by the drill of their kind, but for `alloc`; and what is no storm, or ends in another way than by calm.
+
+use std::{
+    process::{Child, Stdio},
+    thread,
+};
+
+use anyhow::{Context as _, Result, ensure};
+use mapstorm_abi::workload::{Run, Target};
+use serde_json::Value;
+
+use crate::tools::{
+    bench::Bench,
+    check::STORMS,
+    daemon::{Daemon, QUICK},
+    guest::Guest,
+};
+
+/// A drill, and the storm that it makes.
+#[derive(Clone, Copy)]
+struct Drill {
+    words: &'static [&'static str],
+    kind: &'static str,
+    target: Target,
+}
+
+const FULL: Drill = Drill {
+    words: &["full", "--max-entries", "300", "--seconds", "1"],
+    kind: "full",
+    target: Target::Full,
+};
+const LRU: Drill = Drill {
+    words: &["lru", "--calm-seconds", "1", "--seconds", "2"],
+    kind: "lru",
+    target: Target::Lru,
+};
+const HOT_BUCKET: Drill = Drill {
+    words: &["hot-bucket", "--calm-seconds", "1", "--seconds", "2"],
+    kind: "hot_bucket",
+    target: Target::Hot,
+};
+const FREELIST: Drill = Drill {
+    words: &["freelist", "--calm-seconds", "1", "--seconds", "2"],
+    kind: "freelist",
+    target: Target::Freelist,
+};
+
+/// Four kinds, by a program: each is opened by its own drill, and no other is.
+pub(crate) fn drills_open_their_own_kind(guest: &Guest) -> Result<()> {
+    let daemon = Daemon::start(guest, &[])?;
+    for drill in [FULL, LRU, HOT_BUCKET, FREELIST] {
+        drill.is_seen(guest, &daemon, "program")?;
+    }
+    let active = daemon.settled()?.sum("mapstorm_storm_active", &[])?;
+    ensure!(active == 0, "{active} storms are still open");
+    Ok(())
+}
+
+/// The same by bpf(2): who calls is a process.
+pub(crate) fn drills_by_syscall_name_their_process(guest: &Guest) -> Result<()> {
+    let daemon = Daemon::start(guest, &[])?;
+    FULL.is_seen(guest, &daemon, "syscall")
+}
+
+impl Drill {
+    /// Makes it, and looks at what the daemon says of its map: this kind only, its name, its caller, its end.
+    fn is_seen(self, guest: &Guest, daemon: &Daemon, via: &str) -> Result<()> {
+        let Self { kind, target, .. } = self;
+        let words = { ["drill"].into_iter() }
+            .chain(self.words.iter().copied())
+            .chain(["--via", via, "--json"]);
+        let finished = guest.finish(words)?;
+        finished
+            .ended_with(0)
+            .with_context(|| format!("the drill of {kind}"))?;
+        let report = finished.json()?;
+        let (id, name) = (&report["map"]["id"], target.map());
+        let is_closed = |line: &Value| line["event"] == "storm_closed" && line["map_id"] == *id;
+        let before = daemon.settled()?;
+        let of_map = |line: &Value, event: &str| line["event"] == event && line["map_id"] == *id;
+        let lines = daemon.log.lines();
+        let opened: Vec<_> = lines
+            .iter()
+            .filter(|line| of_map(line, "storm_opened"))
+            .collect();
+        ensure!(
+            !opened.is_empty(),
+            "{kind} via {via}: no storm on map {id}: {report}; operations: {:?}",
+            before.sum("mapstorm_operations_total", &[("map_id", &id.to_string())])
+        );
+        for line in &opened {
+            ensure!(
+                line["kind"] == kind && line["map_name"] == name,
+                "{kind} via {via}: {line}"
+            );
+        }
+        let closed = daemon.log.wait(&format!("the end of {kind}"), is_closed)?;
+        let end = closed["end"].as_str().unwrap_or_default();
+        ensure!(["calm", "map_gone"].contains(&end), "{closed}");
+        let callers = closed["callers"].as_str().unwrap_or_default();
+        let who = if via == "program" {
+            // The kernel keeps fifteen characters of a program's name.
+            let program = target.program();
+            format!(" \"{}\"", &program[..program.len().min(15)])
+        } else {
+            " \"drill-".to_owned()
+        };
+        let source = if via == "program" {
+            "program"
+        } else {
+            "process"
+        };
+        let first = callers.split(',').next().unwrap_or_default();
+        ensure!(
+            first.starts_with(source) && first.contains(&who),
+            "{kind} via {via}: the callers are {callers:?}: {closed}"
+        );
+        println!("{kind} via {via}: {}", closed["evidence"]);
+        Ok(())
+    }
+
+    /// Starts it for as long as it is let.
+    fn start(self, guest: &Guest) -> Result<Running> {
+        let words = ["drill"].into_iter().chain(self.words.iter().copied());
+        let mut command = guest.mapstorm(words.take_while(|word| *word != "--seconds"));
+        command.args(["--seconds", "3600"]);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        Ok(Running(command.spawn().context("cannot start the drill")?))
+    }
+}
+
+/// A drill that goes on until this is dropped.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Both fail only when it has ended and was waited for.
+        let _gone = self.0.kill();
+        let _reaped = self.0.wait();
+    }
+}
+
+/// Bursts of fewer refusals than two windows of evidence take, again and again: nothing opens.
+pub(crate) fn bursts_open_no_storm(guest: &Guest) -> Result<()> {
+    /// Refusals of a window of [`QUICK`] that are evidence.
+    const EVIDENCE: u64 = 100;
+    let daemon = Daemon::start(guest, &[])?;
+    let mut bench = Bench::load(guest, &[(Target::Full, 300)])?;
+    bench.fill(Target::Full, 0..300)?;
+    let burst = Run {
+        loops: EVIDENCE * 9 / 10,
+        first_key: 1000,
+        ..Run::default()
+    };
+    for _ in 0..4 {
+        // Enough for one window, and never for a second one.
+        thread::scope(|scope| {
+            let strike = || scope.spawn(|| bench.workload.run(Target::Full, burst));
+            let strikes = [strike(), strike()];
+            strikes
+                .into_iter()
+                .try_for_each(|strike| strike.join().unwrap_or(Ok(())))
+        })?;
+        daemon.windows_later(3)?;
+    }
+    let scrape = daemon.settled()?;
+    let storms = scrape.sum(STORMS, &[])?;
+    ensure!(
+        storms == 0,
+        "{storms} storms of bursts of less than {QUICK:?}"
+    );
+    let refused = scrape.sum("mapstorm_operations_total", &[("outcome", "e2big")])?;
+    ensure!(refused == 8 * burst.loops, "{refused} were refused");
+    Ok(())
+}
+
+/// A map that goes in the middle of its storm takes the storm with it.
+pub(crate) fn storm_ends_with_its_map(guest: &Guest) -> Result<()> {
+    let daemon = Daemon::start(guest, &[])?;
+    let drill = FULL.start(guest)?;
+    let opened = daemon
+        .log
+        .wait("a storm", |line| line["event"] == "storm_opened")?;
+    drop(drill);
+    let is_its_end =
+        |line: &Value| line["event"] == "storm_closed" && line["map_id"] == opened["map_id"];
+    let closed = daemon.log.wait("its end", is_its_end)?;
+    let end = closed["end"].as_str().unwrap_or_default();
+    ensure!(["calm", "map_gone"].contains(&end), "{closed}");
+    let scrape = daemon.settled()?;
+    let (active, storms) = (
+        scrape.sum("mapstorm_storm_active", &[])?,
+        scrape.sum(STORMS, &[])?,
+    );
+    ensure!(
+        (active, storms) == (0, 1),
+        "{active} of {storms} storms are open"
+    );
+    Ok(())
+}
