@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -31,6 +32,10 @@ pub enum Command {
     Demo(Demo),
     /// Run every check, and the guest suite on every kernel
     Test(Test),
+    /// Write the README's table of limits from what is on record
+    Docs,
+    /// Fetch the chart library of the page anew, in the version that is pinned
+    Vendor,
     /// Measure what mapstorm costs
     Bench(Bench),
 }
@@ -119,6 +124,9 @@ pub struct Vm {
     /// One processor whose time counts instructions: every run is the same
     #[arg(long, conflicts_with_all = ["cpus", "accel"])]
     pub icount: bool,
+    /// QEMU's model of the processor; `max` shows the kernel that it is in a virtual machine
+    #[arg(long, default_value = qemu::DEFAULT_CPU, value_name = "MODEL")]
+    pub cpu: String,
     /// QEMU's accelerator
     #[arg(long, default_value = qemu::DEFAULT_ACCEL)]
     pub accel: String,
@@ -182,9 +190,15 @@ pub struct Test {
     /// Only these kernels of the matrix; may be repeated
     #[arg(long, value_name = "NAME")]
     pub kernel: Vec<String>,
-    /// Only tests of the guest suite whose names contain this; leaves the other checks out
-    #[arg(long, value_name = "SUBSTRING")]
+    /// Only tests of the guest suite whose names contain one of these; leaves the other checks out
+    #[arg(long, value_name = "WORD[,WORD...]")]
     pub filter: Option<String>,
+    /// Guests to run at once; as many as there are processors when nothing is said
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<NonZeroUsize>,
+    /// Put on record how exact the guests found the counts to be, and show it in the README
+    #[arg(long, conflicts_with = "quick")]
+    pub bless: bool,
 }
 
 #[cfg(test)]

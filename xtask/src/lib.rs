@@ -11,4 +11,5 @@ pub mod process;
 pub mod setup;
 pub mod test;
 pub mod toolchain;
+pub mod vendor;
 pub mod vm;

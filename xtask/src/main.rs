@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use xtask::artifacts::{self, Profile};
 use xtask::cli::{BenchKind, Cli, Command, KernelsAction};
-use xtask::{bench, demo, kernels, setup, test, vm};
+use xtask::{bench, demo, kernels, setup, test, vendor, vm};
 
 /// Exit status for a command line that makes no sense (EX_USAGE of sysexits.h).
 const USAGE: u8 = 64;
@@ -43,6 +43,8 @@ fn run(command: Command) -> anyhow::Result<u8> {
         },
         Command::Vm(arguments) => vm::command::run(arguments),
         Command::Test(arguments) => test::run(&arguments),
+        Command::Docs => test::exactness::write_readme().map(|()| 0),
+        Command::Vendor => vendor::run().map(|()| 0),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Bench(bench) => match bench.what {
             BenchKind::Overhead(arguments) => bench::overhead::run(&arguments).map(|()| 0),

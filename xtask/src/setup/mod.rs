@@ -1,5 +1,6 @@
 //! Set-up: what the BPF build, its lints and the guests need is found, or installed, and said.
 
+mod fuzzer;
 mod needs;
 
 use std::process::Command;
@@ -11,6 +12,8 @@ use crate::toolchain::{self, BPF_LINKER_VERSION, LLVM_MAJOR, Toolchain};
 use crate::{paths, process};
 use needs::Need;
 
+pub use fuzzer::fuzzer;
+
 /// Something a command cannot work without.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
@@ -20,6 +23,12 @@ pub enum Purpose {
     BpfLints,
     /// Fetching kernels and booting guests.
     Guests,
+    /// Driving what is drawn in a terminal.
+    Terminal,
+    /// Looking at the page.
+    Browser,
+    /// Asking the API what nobody would.
+    Fuzzer,
 }
 
 /// Makes everything for `purposes` present and returns the BPF compiler to use; says a word only
@@ -59,7 +68,15 @@ pub fn ensure(purposes: &[Purpose]) -> Result<Toolchain> {
 /// # Errors
 /// As [`ensure`].
 pub fn run() -> Result<()> {
-    let toolchain = ensure(&[Purpose::Bpf, Purpose::BpfLints, Purpose::Guests])?;
+    let toolchain = ensure(&[
+        Purpose::Bpf,
+        Purpose::BpfLints,
+        Purpose::Guests,
+        Purpose::Terminal,
+        Purpose::Browser,
+        Purpose::Fuzzer,
+    ])?;
+    let fuzzer = fuzzer()?;
     println!(
         "BPF compiler  {} ({})",
         toolchain.name,
@@ -69,6 +86,9 @@ pub fn run() -> Result<()> {
     println!("BPF linker    {} ({BPF_LINKER_VERSION})", linker.display());
     let qemu = process::find("qemu-system-x86_64").unwrap_or_default();
     println!("emulator      {}", qemu.display());
+    let chromium = process::find("chromium").unwrap_or_default();
+    println!("browser       {}", chromium.display());
+    println!("fuzzer        {}", fuzzer.display());
     println!("cache         {}", paths::cache()?.display());
     println!("nothing is missing");
     Ok(())

@@ -1,6 +1,7 @@
 //! What each purpose needs, the Debian package that brings it, and advice for other systems.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use super::Purpose;
 use crate::process;
@@ -71,7 +72,25 @@ pub(super) fn of(purposes: &[Purpose], debian_compiler: bool, build_linker: bool
         add("xz", "xz-utils", "unpack kernel modules");
         add(keyring, "debian-archive-keyring", "verify kernels");
     }
+    if purposes.contains(&Purpose::Terminal) {
+        add("tmux", "tmux", "drive the terminal view in its tests");
+    }
+    if purposes.contains(&Purpose::Browser) {
+        let font = "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf";
+        add("chromium", "chromium", "look at the page");
+        add(font, "fonts-dejavu-core", "write on it");
+    }
+    if purposes.contains(&Purpose::Fuzzer) && !python_has_pip() {
+        // Debian's python3 has no pip of its own without this package, which has no program.
+        let proof = "/usr/share/doc/python3-venv";
+        add(proof, "python3-venv", "run schemathesis");
+    }
     needs
+}
+
+/// Whether the Python in `PATH` can make an environment with pip in it.
+fn python_has_pip() -> bool {
+    process::capture(Command::new("python3").args(["-c", "import ensurepip"])).is_ok()
 }
 
 /// Where Debian puts the LLVM that bpf-linker links with.

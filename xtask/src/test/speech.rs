@@ -1,5 +1,6 @@
 //! What test programs say: the guest suite line by line, and cargo's test harness in its sums.
 
+use super::exactness::Cell;
 use super::table::{Totals, Verdict};
 
 /// A line of the guest suite that means something.
@@ -12,6 +13,8 @@ pub enum Said {
         /// How it ended.
         verdict: Verdict,
     },
+    /// How exact a count is: `mapstorm-exact MAP OPERATION SOURCE VERDICT`.
+    Exact(Cell),
     /// The suite is complete: `mapstorm-test-end COUNT`.
     End(usize),
 }
@@ -21,6 +24,9 @@ impl Said {
     pub fn parse(line: &str) -> Option<Self> {
         if let Some(count) = line.strip_prefix("mapstorm-test-end ") {
             return count.trim().parse().ok().map(Self::End);
+        }
+        if let Some(cell) = line.strip_prefix("mapstorm-exact ") {
+            return Cell::parse(cell).map(Self::Exact);
         }
         let (name, rest) = line.strip_prefix("mapstorm-test ")?.split_once(' ')?;
         let (word, reason) = rest.split_once(':').unwrap_or((rest, ""));
@@ -86,6 +92,11 @@ mod tests {
             test("pop", Verdict::Skipped("not traceable".into()))
         );
         assert_eq!(Said::parse("mapstorm-test-end 3"), Some(Said::End(3)));
+        let cell = "hash update program exact";
+        assert_eq!(
+            Said::parse(&format!("mapstorm-exact {cell}")),
+            Cell::parse(cell).map(Said::Exact)
+        );
     }
 
     #[test]
@@ -95,6 +106,7 @@ mod tests {
             "mapstorm-test",
             "mapstorm-test x",
             "mapstorm-test x perhaps",
+            "mapstorm-exact hash update",
             "x ok",
         ] {
             assert_eq!(Said::parse(line), None, "{line:?}");

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
 
+use super::exactness;
 use super::speech;
 use super::table::{Totals, Verdict};
 use crate::artifacts::{self, Profile};
@@ -65,6 +66,7 @@ pub(super) fn run(quick: bool, checks: &mut Checks) {
         checks.step("lints, daemon with its objects", lint_with_objects);
     }
     unit_tests(checks);
+    checks.step("the README's table of limits", exactness::check_readme);
 }
 
 /// The daemon as it ships. Apart from the host's build, where it has only a stub: neither undoes

@@ -53,6 +53,8 @@ struct Cell {
     test: String,
     kernel: String,
     verdict: Verdict,
+    /// How long it took, where that is told.
+    seconds: Option<f64>,
 }
 
 /// All results, in the order in which they came.
@@ -64,10 +66,20 @@ pub struct Table {
 impl Table {
     /// Adds a result.
     pub fn add(&mut self, test: &str, kernel: &str, verdict: Verdict) {
+        self.push(test, kernel, verdict, None);
+    }
+
+    /// Adds a result whose time is shown.
+    pub fn add_timed(&mut self, test: &str, kernel: &str, verdict: Verdict, seconds: f64) {
+        self.push(test, kernel, verdict, Some(seconds));
+    }
+
+    fn push(&mut self, test: &str, kernel: &str, verdict: Verdict, seconds: Option<f64>) {
         self.cells.push(Cell {
             test: test.to_owned(),
             kernel: kernel.to_owned(),
             verdict,
+            seconds,
         });
     }
 
@@ -125,20 +137,24 @@ impl Table {
         text.extend(
             tests
                 .iter()
-                .map(|test| row(test, &|kernel| self.mark(test, kernel).into())),
+                .map(|test| row(test, &|kernel| self.mark(test, kernel))),
         );
         text
     }
 
-    /// The sign for one cell; a test that never ran there has none.
-    fn mark(&self, test: &str, kernel: &str) -> &'static str {
+    /// The sign for one cell, and its time; a test that never ran there has none.
+    fn mark(&self, test: &str, kernel: &str) -> String {
         let of_cell = |cell: &&Cell| cell.test == test && cell.kernel == kernel;
-        match self.cells.iter().find(of_cell).map(|cell| &cell.verdict) {
-            Some(Verdict::Passed) => "✓",
-            Some(Verdict::Failed(_)) => "✗",
-            Some(Verdict::Skipped(_)) => "–",
-            None => "",
-        }
+        let Some(cell) = self.cells.iter().find(of_cell) else {
+            return String::new();
+        };
+        let sign = match cell.verdict {
+            Verdict::Passed => "✓",
+            Verdict::Failed(_) => "✗",
+            Verdict::Skipped(_) => "–",
+        };
+        let time = cell.seconds.map(|seconds| format!(" {seconds:.0} s"));
+        sign.to_owned() + time.as_deref().unwrap_or_default()
     }
 
     /// Different names in order of appearance.
@@ -167,10 +183,12 @@ mod tests {
             "7.3",
             Verdict::Skipped("freelist not traceable".into()),
         );
+        table.add_timed("suite x", "7.3", Verdict::Passed, 207.6);
         let expected = "\
 test         5.10      7.3
 exact-pops     ✓        –
 nested         ✗
+suite x              ✓ 208 s
 
 failed:
   nested on 5.10: 3 of 4 seen
@@ -179,7 +197,7 @@ skipped:
   exact-pops on 7.3: freelist not traceable
 ";
         assert_eq!(table.render(), expected);
-        assert_eq!(table.totals().line(), "1 passed, 1 failed, 1 skipped");
+        assert_eq!(table.totals().line(), "2 passed, 1 failed, 1 skipped");
     }
 
     #[test]

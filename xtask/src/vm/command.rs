@@ -28,6 +28,7 @@ pub fn run(arguments: cli::Vm) -> Result<u8> {
         memory_mb: arguments.memory,
         append: arguments.append,
         icount: arguments.icount,
+        cpu: arguments.cpu,
         accel: arguments.accel,
         forwards: arguments.forward,
         modules: arguments.module,

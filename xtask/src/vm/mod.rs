@@ -43,6 +43,8 @@ pub struct Guest {
     pub append: Vec<String>,
     /// Guest time counts instructions: every run is the same.
     pub icount: bool,
+    /// QEMU's model of the processor.
+    pub cpu: String,
     /// QEMU's accelerator.
     pub accel: String,
     /// Ports of the host's loopback that lead into the guest.
@@ -65,6 +67,7 @@ impl Guest {
             memory_mb: 1024,
             append: Vec::new(),
             icount: false,
+            cpu: qemu::DEFAULT_CPU.into(),
             accel: qemu::DEFAULT_ACCEL.into(),
             forwards: Vec::new(),
             modules: Vec::new(),

@@ -16,6 +16,10 @@ pub const PROGRAM: &str = "qemu-system-x86_64";
 /// endless loop on 5.10, panics early in the boot of 7.3).
 pub const DEFAULT_ACCEL: &str = "tcg,thread=single";
 
+/// The processor. Without the hypervisor bit the kernel uses the locks of bare metal, which report
+/// contention; with it, test-and-set locks that report none.
+pub const DEFAULT_CPU: &str = "max,-hypervisor";
+
 /// How many processors a guest has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cpus {
@@ -96,10 +100,6 @@ pub fn arguments(guest: &Guest, initramfs: &Path, token: &Token) -> Vec<String> 
         "-no-reboot",
         "-display",
         "none",
-        // Without the hypervisor bit the kernel uses the locks of bare metal, which report
-        // contention; with it, test-and-set locks that report none.
-        "-cpu",
-        "max,-hypervisor",
         "-chardev",
         "file,id=kernel,path=/dev/stderr",
         "-serial",
@@ -112,6 +112,7 @@ pub fn arguments(guest: &Guest, initramfs: &Path, token: &Token) -> Vec<String> 
     .map(str::to_owned)
     .to_vec();
     let mut option = |name: &str, value: String| arguments.extend([name.to_owned(), value]);
+    option("-cpu", guest.cpu.clone());
     if guest.icount {
         // One instruction is one nanosecond. The rotation of several processors never got
         // through a boot, so there is one.
@@ -183,6 +184,11 @@ mod tests {
         let line = line(&guest());
         assert!(line.contains("-cpu max,-hypervisor"));
         assert!(line.contains("-accel tcg,thread=single -smp 4 -m 1024"));
+        let seen = Guest {
+            cpu: "max".into(),
+            ..guest()
+        };
+        assert!(self::line(&seen).contains("-cpu max -accel"));
         assert!(line.ends_with(
             "-kernel /k/vmlinuz -initrd /i -append console=ttyS0 quiet panic=-1 oops=panic \
              no_timer_check mapstorm.token=t"
