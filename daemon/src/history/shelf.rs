@@ -2,7 +2,7 @@
 
 use std::{
     any::Any,
-    fs::{self, DirBuilder},
+    fs::{self, DirBuilder, File},
     io,
     os::unix::fs::DirBuilderExt as _,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -19,6 +19,8 @@ use super::HistoryError;
 
 /// The file in the directory of state.
 const FILE: &str = "storms.redb";
+/// What it is called while it is made: a daemon that is killed meanwhile leaves no half of a history behind.
+const UNFINISHED: &str = "storms.redb.new";
 /// What tells ours from other redb files, and which format it has.
 pub(super) const ABOUT: TableDefinition<'static, &str, u64> = TableDefinition::new("mapstorm");
 pub(super) const FORMAT_KEY: &str = "format";
@@ -85,6 +87,24 @@ fn open_ours(path: &Path) -> Result<Database, Unfit> {
     if let Some(why) = peek(path) {
         return Err(Unfit::Strange(why));
     }
+    let there = path.try_exists();
+    let there = there.map_err(|error| unfit(path, StorageError::Io(error).into()))?;
+    let database = if there {
+        create(path).map_err(|error| unfit(path, error))?
+    } else {
+        make(path)?
+    };
+    let looked = catch_unwind(AssertUnwindSafe(|| strangeness(&database)));
+    match looked {
+        Ok(Ok(None)) => Ok(database),
+        Ok(Ok(Some(why))) => Err(Unfit::Strange(why)),
+        Ok(Err(error)) => Err(Unfit::Strange(error.to_string())),
+        Err(panic) => Err(Unfit::Strange(words(&*panic))),
+    }
+}
+
+/// Opens a file, or makes it.
+fn create(path: &Path) -> Result<Database, DatabaseError> {
     let opened = catch_unwind(|| {
         let mut builder = Builder::new();
         builder
@@ -92,15 +112,36 @@ fn open_ours(path: &Path) -> Result<Database, Unfit> {
             .set_check_integrity_on_open(true);
         builder.create(path)
     });
-    let database = opened
-        .unwrap_or_else(|panic| Err(StorageError::Corrupted(words(&*panic)).into()))
-        .map_err(|error| unfit(path, error))?;
-    let looked = catch_unwind(AssertUnwindSafe(|| strangeness(&database)));
-    match looked {
-        Ok(Ok(None)) => Ok(database),
-        Ok(Ok(Some(why))) => Err(Unfit::Strange(why)),
-        Ok(Err(error)) => Err(Unfit::Strange(error.to_string())),
-        Err(panic) => Err(Unfit::Strange(words(&*panic))),
+    opened.unwrap_or_else(|panic| Err(StorageError::Corrupted(words(&*panic)).into()))
+}
+
+/// Makes a file elsewhere, and gives it its name when it is whole. Who makes it meanwhile, too, is told that it is in use.
+fn make(path: &Path) -> Result<Database, Unfit> {
+    let unfinished = path.with_file_name(UNFINISHED);
+    let refused = |error| unfit(path, StorageError::Io(error).into());
+    remove(&unfinished).map_err(refused)?;
+    let database = create(&unfinished).map_err(|error| unfit(path, error))?;
+    let named = fs::hard_link(&unfinished, path);
+    let removed = remove(&unfinished);
+    named.map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound => {
+            Unfit::Refused(HistoryError::InUse(path.to_owned()))
+        }
+        _ => refused(error),
+    })?;
+    // The name, too, must outlive a power cut.
+    let synced = path
+        .parent()
+        .map_or(Ok(()), |directory| File::open(directory)?.sync_all());
+    removed.and(synced).map_err(refused)?;
+    Ok(database)
+}
+
+/// Removes a file, if it is there.
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
     }
 }
 

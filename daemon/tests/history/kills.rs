@@ -4,7 +4,7 @@ use std::{
     collections::{BTreeMap, hash_map::RandomState},
     fs,
     hash::{BuildHasher as _, Hasher as _},
-    io::{BufRead as _, BufReader},
+    io::{self, BufRead as _, BufReader, Write as _},
     path::Path,
     process::{Command, Stdio},
     thread,
@@ -27,7 +27,9 @@ fn keep_until_killed(directory: &Path) {
     let run = past.storms.len();
     let said = |what: &str, storm: &Storm| {
         assert!(keeper.flush(PATIENCE));
-        eprintln!("{what} {}", storm.map_name);
+        // At once: of a line that is written in parts a kill may leave some.
+        let line = format!("{what} {}\n", storm.map_name);
+        io::stderr().write_all(line.as_bytes()).unwrap();
     };
     for window in 1.. {
         let storm = storm(&format!("{}-{run}-{window}", std::process::id()), window);

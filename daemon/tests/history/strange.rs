@@ -74,6 +74,21 @@ fn what_is_no_history_is_moved_aside_and_nothing_of_it_is_lost() {
 }
 
 #[test]
+fn a_file_that_was_never_finished_is_made_anew() {
+    let directory = directory("unfinished");
+    fs::create_dir_all(&directory).unwrap();
+    let unfinished = directory.join("storms.redb.new");
+    fs::write(&unfinished, [0; 4096]).unwrap();
+    let (mut store, past) = open(&directory);
+    assert_eq!((past.aside, past.storms.len()), (None, 0));
+    let storm = closed(&storm("kept", 1), 1, End::Calm);
+    store.write(&batch(&[storm], 1), after(100)).unwrap();
+    drop(store);
+    assert!(!unfinished.exists());
+    assert_eq!(open(&directory).1.storms.len(), 1);
+}
+
+#[test]
 fn a_damaged_file_is_told_from_a_good_one_wherever_it_is_damaged() {
     let directory = directory("damaged");
     let (mut store, _) = open(&directory);
