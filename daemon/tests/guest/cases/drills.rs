@@ -1,12 +1,15 @@
-//! Storms made by the drill of their kind, but for `alloc`; and what is no storm, or ends in another way than by calm.
+//! Storms made by the drill of their kind; and what is no storm, or ends in another way than by calm.
 
 use std::{
+    fs, io,
+    path::PathBuf,
     process::{Child, Stdio},
     thread,
 };
 
 use anyhow::{Context as _, Result, ensure};
 use mapstorm_abi::workload::{Run, Target};
+use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::tools::{
@@ -45,6 +48,12 @@ const FREELIST: Drill = Drill {
     target: Target::Freelist,
 };
 
+const ALLOC: Drill = Drill {
+    words: &["alloc", "--seconds", "1"],
+    kind: "alloc",
+    target: Target::NoPrealloc,
+};
+
 /// Four kinds, by a program: each is opened by its own drill, and no other is.
 pub(crate) fn drills_open_their_own_kind(guest: &Guest) -> Result<()> {
     let daemon = Daemon::start(guest, &[])?;
@@ -60,6 +69,18 @@ pub(crate) fn drills_open_their_own_kind(guest: &Guest) -> Result<()> {
 pub(crate) fn drills_by_syscall_name_their_process(guest: &Guest) -> Result<()> {
     let daemon = Daemon::start(guest, &[])?;
     FULL.is_seen(guest, &daemon, "syscall")
+}
+
+/// The fifth kind, where a cgroup can leave a map without memory: since 5.11 elements are charged to one.
+pub(crate) fn drill_of_alloc(guest: &Guest) -> Result<()> {
+    let controllers = "/sys/fs/cgroup/cgroup.subtree_control";
+    fs::write(controllers, "+memory").with_context(|| controllers.to_owned())?;
+    if !guest.is_at_least(5, 11) {
+        let finished = guest.finish(["drill", "alloc"])?;
+        return finished.refused_with(1, &["before Linux 5.11", "newer kernel"]);
+    }
+    let daemon = Daemon::start(guest, &[])?;
+    ALLOC.is_seen(guest, &daemon, "program")
 }
 
 impl Drill {
@@ -197,4 +218,51 @@ pub(crate) fn storm_ends_with_its_map(guest: &Guest) -> Result<()> {
         "{active} of {storms} storms are open"
     );
     Ok(())
+}
+
+/// What a daemon that was killed had seen begin is told by the next one, with its end.
+pub(crate) fn storms_outlive_a_kill(guest: &Guest) -> Result<()> {
+    let state = Directory::make("/run/mapstorm-state")?;
+    let flags = ["--state-dir", state.path()];
+    let daemon = Daemon::start(guest, &flags)?;
+    let drill = FULL.start(guest)?;
+    let is_open = |line: &Value| line["event"] == "storm_opened";
+    let opened = daemon.log.wait("a storm", is_open)?;
+    // Its place on the disk is taken within the windows that the history is written in.
+    daemon.settled()?;
+    daemon.end(Signal::SIGKILL)?;
+    drop(drill);
+    let daemon = Daemon::start(guest, &flags)?;
+    let answer: Value = serde_json::from_str(&daemon.get("/api/v1/storms")?.body)?;
+    let storms = answer["storms"].as_array().context("no storms")?;
+    let [storm] = storms.as_slice() else {
+        anyhow::bail!("storms of the run before: {answer}");
+    };
+    let same = ["map_id", "map_name", "kind"]
+        .iter()
+        .all(|key| storm[key] == opened[key]);
+    ensure!(same, "{storm}, not {opened}");
+    ensure!(storm["closed"]["end"] == "daemon_stopped", "{storm}");
+    Ok(())
+}
+
+/// A directory that is gone when this is dropped.
+struct Directory(PathBuf);
+
+impl Directory {
+    fn make(path: &'static str) -> io::Result<Self> {
+        fs::create_dir_all(path)?;
+        Ok(Self(path.into()))
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().unwrap_or_default()
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        // What stays behind in a guest goes with it.
+        let _removed = fs::remove_dir_all(&self.0);
+    }
 }

@@ -101,6 +101,33 @@ const SPECS: [Spec<'static>; 14] = {
     ]
 };
 
+/// `mapstorm maps --local` tells the same without a daemon: every map, its size and its memory.
+pub(crate) fn maps_without_a_daemon(guest: &Guest) -> Result<()> {
+    let cpus = guest.cpus()?.possible.len();
+    let maps = SPECS.map(|spec| RawMap::create(spec, None, cpus));
+    let maps = maps.into_iter().collect::<Result<Vec<_>>>()?;
+    let question = ["--name", "measured", "--limit", "50", "--json"];
+    let finished = guest.finish(["maps", "--local"].into_iter().chain(question))?;
+    finished.ended_with(0)?;
+    let told = finished.json()?;
+    let listed = told["maps"].as_array().context("no maps")?;
+    ensure!(listed.len() == maps.len(), "{told}");
+    for (map, spec) in maps.iter().zip(&SPECS) {
+        let id: u32 = map.id()?.parse()?;
+        let entry = listed.iter().find(|entry| entry["id"] == id);
+        let entry = entry.with_context(|| format!("map {id} of {spec:?} is not in {told}"))?;
+        let sizes =
+            ["max_entries", "key_size", "value_size", "flags"].map(|key| entry[key].as_u64());
+        let truth = [spec.max_entries, spec.key_size, spec.value_size, spec.flags];
+        ensure!(
+            sizes == truth.map(|size| Some(size.into())),
+            "{spec:?}: {entry}"
+        );
+        ensure!(entry["memory_bytes"] == map.memlock()?, "{spec:?}: {entry}");
+    }
+    Ok(())
+}
+
 /// Memory is what the kernel says, for maps with something in them; and where it only estimates,
 /// that is said.
 pub(crate) fn o23_memory_is_what_the_kernel_says(guest: &Guest) -> Result<()> {

@@ -55,6 +55,7 @@ const DEFAULT: &[Test] = tests![
     listing::o16_no_update_is_busy,
     listing::chosen_maps_and_names,
     listing::no_map_of_others_is_held,
+    listing::maps_without_a_daemon,
     fill::o08_fill_is_exact_or_absent,
     fill::o33_fill_of_an_lru_map_is_approximate,
     drill::drill_agrees,
@@ -71,12 +72,14 @@ const DEFAULT: &[Test] = tests![
     kernel_log::o38_kernel_log_clean,
 ];
 
-/// Storms of every kind that a drill makes without a cgroup, and how they end.
+/// Storms of every kind, made by their drills, and how they end.
 const STORMS: &[Test] = tests![
     drills::drills_open_their_own_kind,
     drills::drills_by_syscall_name_their_process,
     drills::bursts_open_no_storm,
+    drills::drill_of_alloc,
     drills::storm_ends_with_its_map,
+    drills::storms_outlive_a_kill,
 ];
 
 /// A kernel that is locked down.

@@ -21,7 +21,6 @@ pub(super) const SUITES: [Suite; 11] = [
     DEFAULT,
     Suite {
         name: "storms",
-        kernels: &["6.12"],
         ..DEFAULT
     },
     Suite {
