@@ -91,6 +91,15 @@ pub struct ProbeStatus {
     pub refusal: Option<Refusal>,
 }
 
+/// Is every probe of this signal attached, and is there one?
+pub fn sees(statuses: &[ProbeStatus], signal: &str) -> bool {
+    let mut of_signal = statuses
+        .iter()
+        .filter(|status| status.signal == signal)
+        .peekable();
+    of_signal.peek().is_some() && of_signal.all(ProbeStatus::attached)
+}
+
 impl ProbeStatus {
     /// Is the probe attached?
     pub fn attached(&self) -> bool {

@@ -27,9 +27,10 @@ use crate::{
     memory::Memory,
     metrics::{By, Exposition, ExpositionError, ProcessStats, Tallies},
     notify::{self, NotifyConfig, Recipient, Source, Tally},
+    plan,
     pops::PopSource,
     preflight::{Attempt, Preflight, PreflightError},
-    probes::ProbeStatus,
+    probes::{self, ProbeStatus},
     publisher::Publisher,
     require::{self, Unmet},
     sampler::Sampler,
@@ -110,6 +111,7 @@ pub fn run(config: &ServeConfig) -> Result<(), ServeError> {
     }
     let detector = Detector::new(config.thresholds.clone(), kernel.generation);
     let detector = detector.remembering(kept.past);
+    let detector = detector.seeing_waits(probes::sees(&statuses, plan::LOCK_WAIT));
     let (keeper, recorder) = kept.keeper.unzip();
     let host = Host {
         build: BuildInfo::THIS,

@@ -20,6 +20,8 @@ use crate::{facts::FreelistGeneration, identity::MapId, snapshot::Snapshot, who:
 pub struct Detector {
     thresholds: Thresholds,
     generation: FreelistGeneration,
+    /// Does this kernel report waits for locks?
+    waits_are_seen: bool,
     tracks: BTreeMap<(MapId, Kind), Track>,
     ledger: Ledger,
     customs: Customs,
@@ -52,6 +54,7 @@ impl Detector {
         Self {
             thresholds,
             generation,
+            waits_are_seen: false,
             tracks: BTreeMap::new(),
             ledger: Ledger::default(),
             customs: Customs::default(),
@@ -64,6 +67,13 @@ impl Detector {
     #[must_use]
     pub fn remembering(mut self, past: Vec<Storm>) -> Self {
         self.ledger.remember(past);
+        self
+    }
+
+    /// The same detector on a kernel that does, or does not, report waits for locks; it takes it that none is reported.
+    #[must_use]
+    pub fn seeing_waits(mut self, waits_are_seen: bool) -> Self {
+        self.waits_are_seen = waits_are_seen;
         self
     }
 
@@ -163,7 +173,7 @@ impl Detector {
     fn weigh(&mut self, change: &Change<'_>, now: Moment) -> Vec<StormEvent> {
         let (id, thresholds) = (change.id, self.thresholds.clone());
         let calm = self.customs.of(id);
-        let contention = Contention::of(change, calm, &thresholds.contention);
+        let contention = Contention::of(change, calm, &thresholds.contention, self.waits_are_seen);
         let window = Window {
             change,
             contention: &contention,

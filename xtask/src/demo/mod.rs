@@ -25,7 +25,7 @@ use crate::setup::{self, Purpose};
 use crate::{cli, interrupt, kernels};
 use exposition::Exposition;
 use phase::Phase;
-use stage::{Said, Stage};
+pub(crate) use stage::{Said, Stage};
 use verdict::Watch;
 use view::View;
 

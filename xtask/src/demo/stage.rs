@@ -18,7 +18,7 @@ use crate::{interrupt, paths, process};
 const DAEMON_PORT: u16 = 10061;
 
 /// What a stage says.
-pub(super) enum Said {
+pub(crate) enum Said {
     /// A line of supervisor, daemon or drill.
     Line(String),
     /// Nothing, for as long as was asked.
@@ -28,7 +28,7 @@ pub(super) enum Said {
 }
 
 /// A running supervisor.
-pub(super) enum Stage {
+pub(crate) enum Stage {
     /// In a guest.
     Guest(Box<Running>),
     /// On this machine.
@@ -40,7 +40,7 @@ impl Stage {
     ///
     /// # Errors
     /// As [`Guest::start`].
-    pub(super) fn guest(
+    pub(crate) fn guest(
         kernel: Kernel,
         binaries: &Binaries,
         port: u16,
@@ -100,7 +100,7 @@ impl Stage {
     ///
     /// # Errors
     /// The guest died, or somebody asked us to end.
-    pub(super) fn next(&mut self, patience: Duration) -> Result<Said> {
+    pub(crate) fn next(&mut self, patience: Duration) -> Result<Said> {
         match self {
             Self::Guest(running) => Ok(match running.next(patience)? {
                 Event::Line(Line::Command(line)) => Said::Line(line),
@@ -114,7 +114,7 @@ impl Stage {
 }
 
 /// The supervisor as our child. Dropping it asks it to end, and its daemon with it.
-pub(super) struct Host {
+pub(crate) struct Host {
     supervisor: Child,
     lines: Receiver<String>,
 }

@@ -21,6 +21,9 @@ use guests::Found;
 use steps::Checks;
 use table::Verdict;
 
+/// The step that has a guest and a browser.
+const PAGE: &str = "the page of a guest in Chromium";
+
 /// Runs what `arguments` ask for and returns the exit status: 0 when nothing failed.
 ///
 /// # Errors
@@ -58,6 +61,13 @@ fn in_guests(arguments: &cli::Test, eras: &[&'static str], checks: &mut Checks) 
     let Some((binaries, program)) = built else {
         return Found::default();
     };
+    if arguments
+        .filter
+        .as_deref()
+        .is_none_or(|words| words.split(',').any(|word| PAGE.contains(word)))
+    {
+        checks.step(PAGE, || site::of_a_guest(&binaries));
+    }
     let jobs = arguments
         .jobs
         .or_else(|| thread::available_parallelism().ok());

@@ -1,14 +1,18 @@
 //! What the daemon serves, met by tools of others: the page in Chromium, the API under a fuzzer.
 
-use std::path::Path;
+use std::ffi::OsStr;
+use std::net::{Ipv4Addr, TcpListener};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 
 use super::steps::Checks;
 use super::table::Verdict;
+use crate::artifacts::Binaries;
+use crate::demo::{Said, Stage, phase::Phase};
 use crate::setup::{self, Purpose};
-use crate::{paths, process};
+use crate::{kernels, paths, process};
 
 /// Files of others within the page, and their checksums.
 const VENDORED: &str = "daemon/src/http/assets/vendor";
@@ -30,23 +34,49 @@ pub(super) fn run(checks: &mut Checks) {
     });
     checks.step("the page in Chromium", || {
         setup::ensure(&[Purpose::Browser])?;
-        test("page", None)
+        test("page", &[], &[])
     });
     checks.step("the API under schemathesis", || {
-        test("fuzz", Some(&setup::fuzzer()?))
+        let fuzzer = setup::fuzzer()?;
+        test(
+            "fuzz",
+            &[],
+            &[("MAPSTORM_SCHEMATHESIS", fuzzer.as_os_str())],
+        )
     });
+}
+
+/// The page of a daemon that watches a real kernel, in a guest that makes one storm after the other.
+pub(super) fn of_a_guest(binaries: &Binaries) -> Result<Verdict> {
+    /// The guest is asked to say something at least so often.
+    const PATIENCE: Duration = Duration::from_secs(300);
+    setup::ensure(&[Purpose::Browser])?;
+    let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
+        .local_addr()?
+        .port();
+    let kernel = kernels::resolve(kernels::DEFAULT)?;
+    let wishes = ["--seconds", "10", "--pause", "10"].map(str::to_owned);
+    let mut stage = Stage::guest(kernel, binaries, port, &wishes)?;
+    loop {
+        match stage.next(PATIENCE)? {
+            Said::Line(line) if matches!(Phase::parse(&line), Some(Phase::Ready)) => break,
+            Said::Line(_) => {}
+            Said::Nothing => bail!("the guest has said nothing for {PATIENCE:?}"),
+            Said::Ended(status) => bail!("the guest ended with status {status}"),
+        }
+    }
+    let url = format!("http://127.0.0.1:{port}/");
+    test("page", &["--ignored"], &[("MAPSTORM_GUEST", url.as_ref())])
 }
 
 /// Runs a test of the daemon that `cargo test` leaves out, one of it at a time. What it prints appears
 /// only when it fails.
-fn test(name: &str, fuzzer: Option<&Path>) -> Result<Verdict> {
+fn test(name: &str, words: &[&str], variables: &[(&str, &OsStr)]) -> Result<Verdict> {
     let mut test = process::cargo();
     test.args(["test", "--quiet", "--package", "mapstorm", "--test", name]);
     test.env_remove("MAPSTORM_BPF_DIR").stderr(Stdio::inherit());
-    if let Some(fuzzer) = fuzzer {
-        test.env("MAPSTORM_SCHEMATHESIS", fuzzer);
-    }
-    let output = { test.args(["--", "--test-threads=1"]) }
+    test.envs(variables.iter().copied());
+    let output = { test.args(["--", "--test-threads=1"]).args(words) }
         .output()
         .context("cannot start cargo")?;
     if !output.status.success() {

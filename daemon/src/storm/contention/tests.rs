@@ -14,13 +14,23 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// What one second of this map comes to, after a calm second of updates of `calm_ns`.
 fn contention(calm_ns: Option<u64>, map: &MapStats) -> Contention {
+    contention_where(calm_ns, map, false)
+}
+
+/// The same on a kernel that does, or does not, report waits.
+fn contention_where(calm_ns: Option<u64>, map: &MapStats, waits_are_seen: bool) -> Contention {
     let mut customs = Customs::default();
     let calm = calm_ns.map(|ns| timed(&[(0, ns, 1000)]));
     if let Some(calm) = &calm {
         customs.learn(&Change::new(7, None, calm, SECOND).unwrap());
     }
     let change = Change::new(7, None, map, SECOND).unwrap();
-    Contention::of(&change, customs.of(7), &ContentionThresholds::default())
+    Contention::of(
+        &change,
+        customs.of(7),
+        &ContentionThresholds::default(),
+        waits_are_seen,
+    )
 }
 
 fn level(calm_ns: Option<u64>, map: &MapStats) -> Level {
@@ -42,6 +52,24 @@ fn calls_that_all_take_longer_than_in_calm_are_time_lost_by_the_cpus_that_made_t
         level(Some(1000), &timed(&[(0, 10_000, 5000), (2, 10_000, 5000)])),
         Level::Storm
     );
+}
+
+#[test]
+fn where_waits_are_reported_three_cpus_that_fight_are_seen_to_wait() {
+    let slow = |cpus: usize| timed(&(0..cpus).map(|cpu| (cpu, 10_000, 5000)).collect::<Vec<_>>());
+    let level = |map: &MapStats, waits_are_seen| {
+        contention_where(Some(1000), map, waits_are_seen).level(&ContentionThresholds::default())
+    };
+    assert_eq!(level(&slow(3), false), Level::Storm);
+    assert_eq!(
+        level(&slow(2), true),
+        Level::Storm,
+        "nobody is the second to wait"
+    );
+    assert_eq!(level(&slow(3), true), Level::Calm);
+    let mut fought = slow(3);
+    waited(&mut fought, LockClass::Bucket, &[1_000_000; 3]);
+    assert_eq!(level(&fought, true), Level::Storm);
 }
 
 #[test]
@@ -169,7 +197,13 @@ fn without_waits_the_pops_name_the_place_and_without_pops_nothing_does() {
         customs.learn(&Change::new(7, None, &calm, SECOND).unwrap());
         let map = fight.map();
         let change = Change::new(7, None, &map, SECOND).unwrap();
-        Contention::of(&change, customs.of(7), &ContentionThresholds::default()).places
+        Contention::of(
+            &change,
+            customs.of(7),
+            &ContentionThresholds::default(),
+            false,
+        )
+        .places
     };
     let at_lists = by_pops(fought);
     assert!(at_lists.freelist > at_lists.bucket && at_lists.witness == Witness::Pops);

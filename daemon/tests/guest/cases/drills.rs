@@ -9,7 +9,10 @@ use std::{
 
 use anyhow::{Context as _, Result, ensure};
 use mapstorm_abi::workload::{Run, Target};
-use nix::sys::signal::Signal;
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
 use serde_json::Value;
 
 use crate::tools::{
@@ -28,28 +31,28 @@ struct Drill {
 }
 
 const FULL: Drill = Drill {
-    words: &["full", "--max-entries", "300", "--seconds", "1"],
+    words: &["full", "--max-entries", "300"],
     kind: "full",
     target: Target::Full,
 };
 const LRU: Drill = Drill {
-    words: &["lru", "--calm-seconds", "1", "--seconds", "2"],
+    words: &["lru", "--calm-seconds", "1"],
     kind: "lru",
     target: Target::Lru,
 };
 const HOT_BUCKET: Drill = Drill {
-    words: &["hot-bucket", "--calm-seconds", "1", "--seconds", "2"],
+    words: &["hot-bucket", "--calm-seconds", "1"],
     kind: "hot_bucket",
     target: Target::Hot,
 };
 const FREELIST: Drill = Drill {
-    words: &["freelist", "--calm-seconds", "1", "--seconds", "2"],
+    words: &["freelist", "--calm-seconds", "1"],
     kind: "freelist",
     target: Target::Freelist,
 };
 
 const ALLOC: Drill = Drill {
-    words: &["alloc", "--seconds", "1"],
+    words: &["alloc"],
     kind: "alloc",
     target: Target::NoPrealloc,
 };
@@ -87,15 +90,16 @@ impl Drill {
     /// Makes it, and looks at what the daemon says of its map: this kind only, its name, its caller, its end.
     fn is_seen(self, guest: &Guest, daemon: &Daemon, via: &str) -> Result<()> {
         let Self { kind, target, .. } = self;
-        let words = { ["drill"].into_iter() }
-            .chain(self.words.iter().copied())
-            .chain(["--via", via, "--json"]);
-        let finished = guest.finish(words)?;
-        finished
-            .ended_with(0)
+        let name = target.map();
+        let drill = self.start(guest, via)?;
+        // Where processors take turns, two of them meet at a lock only now and then: it goes on until they have.
+        let has_begun = |line: &Value| line["event"] == "storm_opened" && line["map_name"] == name;
+        daemon.log.wait(&format!("a storm of {kind}"), has_begun)?;
+        daemon.windows_later(10)?;
+        let report = drill
+            .end()
             .with_context(|| format!("the drill of {kind}"))?;
-        let report = finished.json()?;
-        let (id, name) = (&report["map"]["id"], target.map());
+        let id = &report["map"]["id"];
         let is_closed = |line: &Value| line["event"] == "storm_closed" && line["map_id"] == *id;
         let before = daemon.settled()?;
         let of_map = |line: &Value, event: &str| line["event"] == event && line["map_id"] == *id;
@@ -141,17 +145,29 @@ impl Drill {
     }
 
     /// Starts it for as long as it is let.
-    fn start(self, guest: &Guest) -> Result<Running> {
+    fn start(self, guest: &Guest, via: &str) -> Result<Running> {
         let words = ["drill"].into_iter().chain(self.words.iter().copied());
-        let mut command = guest.mapstorm(words.take_while(|word| *word != "--seconds"));
-        command.args(["--seconds", "3600"]);
-        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut command = guest.mapstorm(words);
+        command.args(["--seconds", "3600", "--via", via, "--json"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
         Ok(Running(command.spawn().context("cannot start the drill")?))
     }
 }
 
-/// A drill that goes on until this is dropped.
+/// A drill that goes on until it is ended, or this is dropped.
 struct Running(Child);
+
+impl Running {
+    /// Ends it, and takes its report.
+    fn end(mut self) -> Result<Value> {
+        kill(Pid::from_raw(self.0.id().try_into()?), Signal::SIGINT)?;
+        let stdout = self.0.stdout.take().context("no standard output")?;
+        let report = io::read_to_string(stdout)?;
+        let status = self.0.wait()?;
+        ensure!(status.success(), "{status}: {report}");
+        serde_json::from_str(&report).with_context(|| format!("no JSON: {report}"))
+    }
+}
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -198,7 +214,7 @@ pub(crate) fn bursts_open_no_storm(guest: &Guest) -> Result<()> {
 /// A map that goes in the middle of its storm takes the storm with it.
 pub(crate) fn storm_ends_with_its_map(guest: &Guest) -> Result<()> {
     let daemon = Daemon::start(guest, &[])?;
-    let drill = FULL.start(guest)?;
+    let drill = FULL.start(guest, "program")?;
     let opened = daemon
         .log
         .wait("a storm", |line| line["event"] == "storm_opened")?;
@@ -225,7 +241,7 @@ pub(crate) fn storms_outlive_a_kill(guest: &Guest) -> Result<()> {
     let state = Directory::make("/run/mapstorm-state")?;
     let flags = ["--state-dir", state.path()];
     let daemon = Daemon::start(guest, &flags)?;
-    let drill = FULL.start(guest)?;
+    let drill = FULL.start(guest, "program")?;
     let is_open = |line: &Value| line["event"] == "storm_opened";
     let opened = daemon.log.wait("a storm", is_open)?;
     // Its place on the disk is taken within the windows that the history is written in.
@@ -234,7 +250,7 @@ pub(crate) fn storms_outlive_a_kill(guest: &Guest) -> Result<()> {
     drop(drill);
     let daemon = Daemon::start(guest, &flags)?;
     let answer: Value = serde_json::from_str(&daemon.get("/api/v1/storms")?.body)?;
-    let storms = answer["storms"].as_array().context("no storms")?;
+    let storms = answer["closed"].as_array().context("no storms")?;
     let [storm] = storms.as_slice() else {
         anyhow::bail!("storms of the run before: {answer}");
     };
