@@ -1,6 +1,6 @@
 //! `/metrics`: the newest view in the Prometheus text format. The only user of `prometheus`.
 //!
-//! Names, labels and help are one table, [`family`]; a scrape fills it from a view, leaves out what
+//! Names, labels and help are one table, `family`; a scrape fills it from a view, leaves out what
 //! `--metrics.max-series` has no room for, and never touches the kernel's tables.
 
 mod by_name;

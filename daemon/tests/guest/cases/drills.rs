@@ -57,10 +57,19 @@ const ALLOC: Drill = Drill {
     target: Target::NoPrealloc,
 };
 
-/// Four kinds, by a program: each is opened by its own drill, and no other is.
-pub(crate) fn drills_open_their_own_kind(guest: &Guest) -> Result<()> {
+/// Refusals, by a program: no other kind is opened.
+pub(crate) fn drill_of_full(guest: &Guest) -> Result<()> {
+    see(guest, &[FULL])
+}
+
+/// Fights, by a program: each is opened by its own drill, and no other is.
+pub(crate) fn drills_of_fights(guest: &Guest) -> Result<()> {
+    see(guest, &[LRU, HOT_BUCKET, FREELIST])
+}
+
+fn see(guest: &Guest, drills: &[Drill]) -> Result<()> {
     let daemon = Daemon::start(guest, &[])?;
-    for drill in [FULL, LRU, HOT_BUCKET, FREELIST] {
+    for drill in drills {
         drill.is_seen(guest, &daemon, "program")?;
     }
     let active = daemon.settled()?.sum("mapstorm_storm_active", &[])?;

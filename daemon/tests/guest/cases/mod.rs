@@ -72,15 +72,18 @@ const DEFAULT: &[Test] = tests![
     kernel_log::o38_kernel_log_clean,
 ];
 
-/// Storms of every kind, made by their drills, and how they end.
+/// Storms of refusals, made by their drills, and how they end.
 const STORMS: &[Test] = tests![
-    drills::drills_open_their_own_kind,
+    drills::drill_of_full,
     drills::drills_by_syscall_name_their_process,
     drills::bursts_open_no_storm,
     drills::drill_of_alloc,
     drills::storm_ends_with_its_map,
     drills::storms_outlive_a_kill,
 ];
+
+/// Storms of CPUs that fight, made by their drills.
+const FIGHTS: &[Test] = tests![drills::drills_of_fights];
 
 /// A kernel that is locked down.
 const LOCKDOWN: &[Test] = tests![lockdown::o27_lockdown, kernel_log::o27_kernel_log_clean,];
@@ -141,6 +144,7 @@ pub(crate) fn suite(name: &str) -> Option<&'static [Test]> {
     match name {
         "default" => Some(DEFAULT),
         "storms" => Some(STORMS),
+        "fights" => Some(FIGHTS),
         "lockdown" => Some(LOCKDOWN),
         "possible_cpus" => Some(POSSIBLE_CPUS),
         "attach" => Some(ATTACH),

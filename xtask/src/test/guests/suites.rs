@@ -17,10 +17,17 @@ pub(super) struct Suite {
 
 /// Every boot of the matrix, those that take longest first: what starts last should be short. A
 /// suite that wants another machine gets a line of its own.
-pub(super) const SUITES: [Suite; 11] = [
+pub(super) const SUITES: [Suite; 12] = [
     DEFAULT,
     Suite {
         name: "storms",
+        ..DEFAULT
+    },
+    // Where all processors take turns on one thread, one of 5.10 and 6.1 keeps a fought-over lock for its whole turn:
+    // few long waits, as behind a holder that was taken away, and that is no storm.
+    Suite {
+        name: "fights",
+        kernels: &["6.12", "6.12-rt", "7.3"],
         ..DEFAULT
     },
     Suite {
