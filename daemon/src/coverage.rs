@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     plan::{self, CALLERS, LOCK_WAIT, Source, UPDATE, USERS},
-    probes::{Mechanism, ProbeStatus},
+    probes::{Mechanism, ProbeStatus, any_attached},
     storm::Kind,
 };
 
@@ -22,7 +22,7 @@ pub struct Coverage {
 
 /// Coverage of every signal of the plan. A kind of map that this kernel does not have is not in the
 /// plan and so lowers nothing; a signal of which it has nothing is absent. Of waits for locks it is the
-/// share of those that the kernel reports.
+/// share of those that the kernel reports outside of batches that look up.
 pub fn coverage(probes: &[ProbeStatus]) -> Vec<Coverage> {
     let mut coverage = Vec::new();
     for &(signal, sources) in plan::SIGNALS {
@@ -35,7 +35,7 @@ pub fn coverage(probes: &[ProbeStatus]) -> Vec<Coverage> {
             continue;
         }
         for &source in sources {
-            // A wait is seen inside of an operation that is.
+            // A wait is seen inside of an operation that is, unless that is a batch that looks up.
             let within = coverage
                 .iter()
                 .find(|c| c.signal == UPDATE && c.source == source);
@@ -58,9 +58,10 @@ pub fn coverage(probes: &[ProbeStatus]) -> Vec<Coverage> {
 /// Coverage of each kind of storm, as a signal `storm_…` of the host. Refusals are seen where updates are
 /// counted by map; fights where those are timed, which goes together, or where waits for locks are seen.
 pub fn of_storms(probes: &[ProbeStatus]) -> [Coverage; Kind::COUNT] {
-    let attached = |of: &dyn Fn(&ProbeStatus) -> bool| probes.iter().any(|p| p.attached() && of(p));
-    let counted = attached(&|p| p.signal == UPDATE && p.mechanism.counts_by_map());
-    let waited = attached(&|p| p.signal == LOCK_WAIT);
+    let counted = any_attached(probes, |p| {
+        p.signal == UPDATE && p.mechanism.counts_by_map()
+    });
+    let waited = any_attached(probes, |p| p.signal == LOCK_WAIT);
     Kind::ALL.map(|kind| {
         let (signal, is_seen) = match kind {
             Kind::Full => ("storm_full", counted),
@@ -93,9 +94,8 @@ fn kinds<'a>(signal: &str, probes: &'a [ProbeStatus]) -> BTreeMap<usize, Vec<&'a
 /// Who calls: the exit programs take the samples, and the list of programs, which `users` gives as
 /// well, tells whose they are.
 fn callers(probes: &[ProbeStatus], source: Source) -> Coverage {
-    let attached = |of: &dyn Fn(&ProbeStatus) -> bool| probes.iter().any(|p| p.attached() && of(p));
-    let sampled = attached(&|p| p.mechanism == Mechanism::Fexit);
-    let listed = attached(&|p| p.signal == CALLERS || p.signal == USERS);
+    let sampled = any_attached(probes, |p| p.mechanism == Mechanism::Fexit);
+    let listed = any_attached(probes, |p| p.signal == CALLERS || p.signal == USERS);
     Coverage {
         signal: CALLERS,
         source,

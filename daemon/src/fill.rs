@@ -15,7 +15,7 @@ use mapstorm_abi::{Lost, Op, Outcome};
 use crate::{
     facts::{Kernel, kernel::Version},
     identity::MapId,
-    plan::{ALLOC_HOOK, POP_HOOK},
+    plan::{ALLOC_HOOK, CONTENTION, POP_HOOK},
     probes::{Mechanism, ProbeStatus},
     snapshot::MapStats,
 };
@@ -45,16 +45,34 @@ pub fn totals(map: &MapStats) -> Totals {
     }
 }
 
-/// Events that were not counted at all: what was counted and not timed is none of them.
+/// Events that the books depend on and that were not counted.
 pub fn uncounted(lost: &[u64; Lost::COUNT]) -> u64 {
-    let timing_only = |reason: &Lost| {
-        matches!(
-            reason,
-            Lost::Unframed | Lost::NoStart | Lost::Mismatch | Lost::NoTimings | Lost::PopNoStart
-        )
+    let matters = |reason: &Lost| match reason {
+        Lost::NoSlot
+        | Lost::SlotBusy
+        | Lost::Orphan
+        | Lost::PopOverflow
+        | Lost::PopOrphan
+        | Lost::BatchElements
+        | Lost::NoMap => true,
+        // Counted, and not timed.
+        Lost::Unframed | Lost::NoStart | Lost::Mismatch | Lost::NoTimings | Lost::PopNoStart => {
+            false
+        }
+        // No element comes or goes by those.
+        Lost::SampleDropped | Lost::WaitOverflow | Lost::WaitOrphan => false,
     };
-    let reasons = Lost::ALL.into_iter().filter(|reason| !timing_only(reason));
+    let reasons = Lost::ALL.into_iter().filter(matters);
     reasons.map(|reason| lost[reason as usize]).sum()
+}
+
+/// Runs of probes that the kernel has skipped and that the books depend on: all but those of waits for locks,
+/// which fire for every lock of the host.
+pub fn missed(misses: &BTreeMap<&'static str, u64>) -> u64 {
+    let matter = misses
+        .iter()
+        .filter(|(probe, _)| !probe.starts_with(CONTENTION));
+    matter.map(|(_, n)| n).sum()
 }
 
 /// The books of all maps.
@@ -202,6 +220,19 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn only_what_elements_depend_on_is_uncounted_or_missed() {
+        let lost = |reason: Lost| {
+            let mut lost = [0; Lost::COUNT];
+            lost[reason as usize] = 3;
+            uncounted(&lost)
+        };
+        assert_eq!((lost(Lost::NoSlot), lost(Lost::PopOrphan)), (3, 3));
+        assert_eq!((lost(Lost::NoTimings), lost(Lost::WaitOrphan)), (0, 0));
+        let misses = [("contention_begin", 7), ("htab_update_out", 2)];
+        assert_eq!(missed(&misses.into()), 2);
+    }
 
     /// What happens to a map.
     #[derive(Clone, Copy, Debug)]

@@ -97,7 +97,7 @@ impl Fold {
 
     /// Takes in how many runs of probes the kernel has skipped.
     pub fn note_misses(&mut self, misses: &BTreeMap<&'static str, u64>) {
-        self.unseen = misses.values().sum();
+        self.unseen = fill::missed(misses);
     }
 
     /// The snapshot after `harvest`, as of `now`; number, time and misses are the caller's to fill

@@ -111,6 +111,11 @@ impl MapType {
         matches!(self, Self::LRU_HASH | Self::LRU_PERCPU_HASH)
     }
 
+    /// Is it a hash map with buckets, each with a lock of its own? The kernel's `struct bpf_htab` is its head.
+    pub fn is_htab(self) -> bool {
+        self.is_lru() || matches!(self, Self::HASH | Self::PERCPU_HASH | Self::HASH_OF_MAPS)
+    }
+
     /// Does it have a value for each CPU?
     pub fn is_per_cpu(self) -> bool {
         matches!(
@@ -136,8 +141,7 @@ impl MapType {
 
     /// Does an insert into such a map take its element from the per-CPU freelist?
     pub fn pops_freelist(self, flags: u32) -> bool {
-        flags & NO_PREALLOC == 0
-            && matches!(self, Self::HASH | Self::PERCPU_HASH | Self::HASH_OF_MAPS)
+        flags & NO_PREALLOC == 0 && self.is_htab() && !self.is_lru()
     }
 }
 

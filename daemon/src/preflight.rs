@@ -117,6 +117,12 @@ impl Preflight {
         })
     }
 
+    /// Can it be told which of a hash map's locks is waited for?
+    pub fn tells_locks_apart(&self) -> bool {
+        let offsets = self.facts.offsets.as_ref();
+        offsets.is_ok_and(|offsets| offsets.locks.is_some())
+    }
+
     /// How this kernel tells a map's memory; `None` where its types are not known.
     pub fn memory(&self) -> Option<Memory> {
         let (btf, cpus) = (

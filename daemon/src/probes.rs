@@ -91,13 +91,9 @@ pub struct ProbeStatus {
     pub refusal: Option<Refusal>,
 }
 
-/// Is every probe of this signal attached, and is there one?
-pub fn sees(statuses: &[ProbeStatus], signal: &str) -> bool {
-    let mut of_signal = statuses
-        .iter()
-        .filter(|status| status.signal == signal)
-        .peekable();
-    of_signal.peek().is_some() && of_signal.all(ProbeStatus::attached)
+/// Is any of these probes attached?
+pub fn any_attached(probes: &[ProbeStatus], of: impl Fn(&ProbeStatus) -> bool) -> bool {
+    probes.iter().any(|probe| probe.attached() && of(probe))
 }
 
 impl ProbeStatus {

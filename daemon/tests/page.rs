@@ -22,21 +22,12 @@ use std::{
     time::SystemTime,
 };
 
-use browser::Browser;
+use browser::{Browser, CELL, COLUMN};
 use scene::{INTERVAL, Scene};
 use serving::Serving;
 
 /// Windows that have passed before anybody looks.
 const PASSED: u32 = 200;
-
-/// Colour of the heat map in a row, some seconds before the newest: red, green, blue, opacity.
-const CELL: &str = "(row, ago) => { const c = document.getElementById('heat'); \
-    const x = (120 - ago - 0.5) / 120 * c.width, y = (row + 0.4) * 16 * devicePixelRatio; \
-    const one = document.createElement('canvas').getContext('2d', { willReadFrequently: true }); \
-    one.drawImage(c, x, y, 1, 1, 0, 0, 1, 1); \
-    return [...one.getImageData(0, 0, 1, 1).data]; }";
-/// The text of a column of the table, from above.
-const COLUMN: &str = "(key) => [...document.querySelectorAll(`#maps-table td[data-key=${key}]`)].map(td => td.innerText.trim())";
 
 #[test]
 fn a_storm_is_seen_as_it_comes_and_all_about_it_and_then_that_the_daemon_is_gone() {
@@ -85,56 +76,6 @@ fn where_pops_cannot_be_timed_the_page_says_so_and_shows_updates() {
     });
     assert_eq!(browser.complaints(), [""; 0]);
     server.stop();
-}
-
-#[test]
-#[ignore = "needs the daemon of a guest that makes one storm after the other: cargo xtask test starts it"]
-fn a_real_storm_in_a_guest_is_seen_without_loading_anew() {
-    let url = std::env::var("MAPSTORM_GUEST");
-    let url = url.expect("cargo xtask test sets MAPSTORM_GUEST to the daemon's address");
-    let mut browser = Browser::start();
-    browser.resize(1280, 1500, "light");
-    browser.open(&url);
-    browser.wait_for("document.getElementById('link').innerText === 'live'");
-    browser.evaluate("window.marked = true");
-    browser.wait_for("document.getElementById('verdict').dataset.verdict === 'calm'");
-    browser.wait_for("document.getElementById('verdict').dataset.verdict === 'storm'");
-    let text = browser.evaluate("document.getElementById('storms').innerText");
-    let text = text.as_str().unwrap();
-    for words in [
-        "drill_full",
-        "full",
-        "program",
-        "raise max_entries",
-        "since",
-    ] {
-        assert!(text.contains(words), "{words}: {text}");
-    }
-    // Pops of the full map have a colour; before the daemon began there is none.
-    browser
-        .wait_for("document.querySelector('#heat-labels span').innerText.startsWith('drill_full')");
-    browser.wait_for(&format!("({CELL})(0, 1)[3] === 255"));
-    let head = "document.querySelector('#maps-table th[data-key=name]')";
-    browser.evaluate(&format!("{head}.querySelector('button').click()"));
-    browser.wait_for(&format!("{head}.ariaSort === 'ascending'"));
-    browser.wait_for(&format!(
-        "(n => n.length > 0 && n.every((name, at) => at === 0 || n[at - 1] <= name))(({COLUMN})('name'))"
-    ));
-    browser.evaluate(
-        "[...document.querySelectorAll('#maps-table tbody button')].find(b => b.innerText.startsWith('drill_full')).click()",
-    );
-    browser.wait_for("document.getElementById('detail').open");
-    browser.wait_for("document.querySelector('#detail canvas')");
-    browser.wait_for("document.getElementById('detail').innerText.includes('e2big')");
-    browser.press("Escape");
-    browser.wait_for("document.getElementById('verdict').dataset.verdict === 'calm'");
-    browser.wait_for("document.querySelectorAll('#lanes .bar[data-open=false]').length > 0");
-    assert_eq!(
-        browser.evaluate("window.marked"),
-        true,
-        "the page was loaded once"
-    );
-    assert_eq!(browser.complaints(), [""; 0]);
 }
 
 /// A server of a host that has been watched for a while.

@@ -28,7 +28,7 @@ pub const WAIT_NS: u64 = 100_000_000;
 #[derive(Debug)]
 #[repr(C)]
 pub struct Frame {
-    /// Value of the context pointer.
+    /// Value of the context pointer; of kprobes, of the stack pointer.
     pub key: Cell<u64>,
     /// Address of the `struct bpf_map`, 0 when the frame is free; the exit checks it.
     pub map: Cell<u64>,
@@ -58,9 +58,9 @@ pub struct Popped {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u32)]
 pub enum Lost {
-    /// An operation or a lock wait was not counted: no free slot within reach of its hash.
+    /// An operation was not counted: no free slot within reach of its hash.
     NoSlot,
-    /// An operation or a lock wait was not counted: another program was claiming a slot on this CPU.
+    /// An operation was not counted: another program was claiming a slot on this CPU.
     SlotBusy,
     /// An operation was counted but not timed: all frames of its hook were taken.
     Unframed,

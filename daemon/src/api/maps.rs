@@ -128,8 +128,8 @@ pub struct Pops {
 pub struct LockWaits {
     /// Ended waits by outcome.
     pub outcomes: BTreeMap<String, u64>,
-    /// Time waited, nanoseconds, all CPUs.
-    pub waited_ns: u64,
+    /// Time waited, nanoseconds, all CPUs; `null` where no wait was timed.
+    pub waited_ns: Option<u64>,
 }
 
 /// All there is to tell of one map.

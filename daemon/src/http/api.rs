@@ -3,13 +3,12 @@
 use std::sync::LazyLock;
 
 use axum::{
-    extract::State,
-    http::{HeaderMap, Uri, header::CONTENT_TYPE},
+    http::{Uri, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
 };
 use utoipa::OpenApi;
 
-use super::{Site, events, fresh, maps, params::Params, problem::Refused};
+use super::{events, fresh::Question, maps, params::Params, problem::Refused};
 use crate::{
     api::{self, ProbeList, Problem, StormList},
     identity::MapId,
@@ -64,14 +63,9 @@ pub(super) async fn openapi() -> Response {
         (status = 503, body = Problem, content_type = "application/problem+json", description = "It took too long"),
     )
 )]
-pub(super) async fn probes(
-    State(site): State<Site>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, Refused> {
-    Params::of(&uri, &[])?;
-    let view = site.view();
-    Ok(fresh::json(&view, &headers, || ProbeList::of(&view)))
+pub(super) async fn probes(question: Question) -> Result<Response, Refused> {
+    Params::of(&question.uri, &[])?;
+    Ok(question.answer(ProbeList::of))
 }
 
 /// Open storms, the last closed ones with the newest first, and how many there were by kind.
@@ -91,14 +85,9 @@ pub(super) async fn probes(
         (status = 503, body = Problem, content_type = "application/problem+json", description = "It took too long"),
     )
 )]
-pub(super) async fn storms(
-    State(site): State<Site>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, Refused> {
-    let wanted = Wanted::of(&uri)?;
-    let view = site.view();
-    Ok(fresh::json(&view, &headers, || wanted.list(&view)))
+pub(super) async fn storms(question: Question) -> Result<Response, Refused> {
+    let wanted = Wanted::of(&question.uri)?;
+    Ok(question.answer(|view| wanted.list(view)))
 }
 
 /// The storms that are asked for.

@@ -1,18 +1,52 @@
 //! Answers that change with the sample: who has the newest need not be sent it again.
 
-use std::time::UNIX_EPOCH;
+use std::{convert::Infallible, sync::Arc, time::UNIX_EPOCH};
 
 use axum::{
     Json,
+    extract::FromRequestParts,
     http::{
-        HeaderMap, StatusCode,
+        HeaderMap, StatusCode, Uri,
         header::{CACHE_CONTROL, ETAG, IF_NONE_MATCH},
+        request::Parts,
     },
     response::{IntoResponse, Response},
 };
 use serde::Serialize;
 
+use super::Site;
 use crate::view::View;
+
+/// A question about the newest view, by a client who may have the answer.
+pub(super) struct Question {
+    pub(super) uri: Uri,
+    pub(super) view: Arc<View>,
+    headers: HeaderMap,
+}
+
+impl FromRequestParts<Site> for Question {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, site: &Site) -> Result<Self, Infallible> {
+        Ok(Self {
+            uri: parts.uri.clone(),
+            view: site.view(),
+            headers: parts.headers.clone(),
+        })
+    }
+}
+
+impl Question {
+    /// What `body` makes of the view as JSON, or 304 when the client has it: `body` is not even called then.
+    pub(super) fn answer<T: Serialize>(&self, body: impl FnOnce(&View) -> T) -> Response {
+        let tag = tag(&self.view);
+        let fixed = [(ETAG, tag.clone()), (CACHE_CONTROL, "no-cache".to_owned())];
+        if has(&self.headers, &tag) {
+            return (StatusCode::NOT_MODIFIED, fixed).into_response();
+        }
+        (fixed, Json(body(&self.view))).into_response()
+    }
+}
 
 /// Tag of what `view` tells: the daemon's run, its window and phase. Weak, because the same answer may
 /// come packed or not.
@@ -21,20 +55,6 @@ fn tag(view: &View) -> String {
         { view.host.started.duration_since(UNIX_EPOCH) }.map_or(0, |since| since.as_nanos() as u64);
     let (window, phase) = (view.snapshot.window, view.phase.label());
     format!("W/\"{run:x}-{window}-{phase}\"")
-}
-
-/// `body` as JSON, or 304 when the client has it: `body` is not even made then.
-pub(super) fn json<T: Serialize>(
-    view: &View,
-    headers: &HeaderMap,
-    body: impl FnOnce() -> T,
-) -> Response {
-    let tag = tag(view);
-    let fixed = [(ETAG, tag.clone()), (CACHE_CONTROL, "no-cache".to_owned())];
-    if has(headers, &tag) {
-        return (StatusCode::NOT_MODIFIED, fixed).into_response();
-    }
-    (fixed, Json(body())).into_response()
 }
 
 /// Does the client have what `tag` names? By weak comparison, as RFC 9110 wants it of `If-None-Match`.

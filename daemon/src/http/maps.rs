@@ -1,13 +1,13 @@
 //! `/api/v1/maps` and `/api/v1/maps/{id}`.
 
 use axum::{
-    extract::{Path, State},
-    http::{HeaderMap, StatusCode, Uri},
+    extract::Path,
+    http::{StatusCode, Uri},
     response::Response,
 };
 
 use super::{
-    Site, fresh,
+    fresh::Question,
     params::{self, Params},
     problem::Refused,
     select::Selection,
@@ -37,14 +37,9 @@ use crate::{
         (status = 503, body = Problem, content_type = "application/problem+json", description = "It took too long"),
     )
 )]
-pub(super) async fn maps(
-    State(site): State<Site>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, Refused> {
-    let selection = Selection::of(&uri)?;
-    let view = site.view();
-    Ok(fresh::json(&view, &headers, || selection.list(&view)))
+pub(super) async fn maps(question: Question) -> Result<Response, Refused> {
+    let selection = Selection::of(&question.uri)?;
+    Ok(question.answer(|view| selection.list(view)))
 }
 
 /// All there is to tell of one map.
@@ -60,20 +55,15 @@ pub(super) async fn maps(
         (status = 503, body = Problem, content_type = "application/problem+json", description = "It took too long"),
     )
 )]
-pub(super) async fn map(
-    State(site): State<Site>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, Refused> {
-    Params::of(&uri, &[])?;
-    let id: MapId = params::number(&uri, "id", &id, &(1..=MapId::MAX))?;
-    let view = site.view();
-    let Some(map) = MapDetail::of(&view, id) else {
+pub(super) async fn map(Path(id): Path<String>, question: Question) -> Result<Response, Refused> {
+    let uri = &question.uri;
+    Params::of(uri, &[])?;
+    let id: MapId = params::number(uri, "id", &id, &(1..=MapId::MAX))?;
+    let Some(map) = MapDetail::of(&question.view, id) else {
         let detail = format!("no map has the id {id}, or none has it any more");
-        return Err(Refused::new(StatusCode::NOT_FOUND, &uri, detail));
+        return Err(Refused::new(StatusCode::NOT_FOUND, uri, detail));
     };
-    Ok(fresh::json(&view, &headers, || map))
+    Ok(question.answer(|_| map))
 }
 
 /// What `/api/v1/maps?query` would answer to this view, without a server.

@@ -67,7 +67,7 @@ families! {
     CALLER_SAMPLES_DUE = COUNTER "mapstorm_caller_samples_due_total" [],
         "Samples of calls that were due: those taken and those lost together.";
     COVERAGE = GAUGE "mapstorm_coverage" ["signal", "source"],
-        "Share of a signal that this kernel lets us see, by where operations come from: 1, 0 or a ratio. Of lock_wait, the share of what the kernel reports: never a lock's first waiter, and nothing in a guest without paravirtual locks.";
+        "Share of a signal that this kernel lets us see, by where operations come from: 1, 0 or a ratio. Of lock_wait, the share of what the kernel reports: never a lock's first waiter, nothing inside of batches that look up, and nothing in a guest without paravirtual locks.";
     SAMPLE_WINDOWS = COUNTER "mapstorm_sample_windows_total" [],
         "Samples taken of the kernel's counters.";
     SAMPLE_SECONDS = COUNTER "mapstorm_sample_seconds_total" [],

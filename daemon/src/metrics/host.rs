@@ -14,7 +14,7 @@ use crate::{
     memory::Quality,
     notify::{self, Tally},
     plan::{POP, UPDATE},
-    probes::Mechanism,
+    probes::{Mechanism, any_attached},
     snapshot::{Forgotten, Room},
     storm::Kind,
     view::View,
@@ -145,8 +145,7 @@ fn without_map(view: &View) -> Vec<Row> {
 
 /// Is any probe of a signal attached in this way?
 fn attached(view: &View, signal: &str, way: fn(Mechanism) -> bool) -> bool {
-    let mut probes = view.probes.iter();
-    probes.any(|p| p.attached() && p.signal == signal && way(p.mechanism))
+    any_attached(&view.probes, |p| p.signal == signal && way(p.mechanism))
 }
 
 /// What became of the records of storms.

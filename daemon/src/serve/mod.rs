@@ -98,6 +98,7 @@ pub fn run(config: &ServeConfig) -> Result<(), ServeError> {
         statuses,
         attached,
         memory,
+        waits_are_seen,
         kept,
     } = Start::of(config, started)?;
     words::warn_of_refusals(&statuses);
@@ -111,7 +112,7 @@ pub fn run(config: &ServeConfig) -> Result<(), ServeError> {
     }
     let detector = Detector::new(config.thresholds.clone(), kernel.generation);
     let detector = detector.remembering(kept.past);
-    let detector = detector.seeing_waits(probes::sees(&statuses, plan::LOCK_WAIT));
+    let detector = detector.seeing_waits(waits_are_seen);
     let (keeper, recorder) = kept.keeper.unzip();
     let host = Host {
         build: BuildInfo::THIS,
@@ -166,6 +167,8 @@ struct Start {
     attached: Attached,
     /// How this kernel tells a map's memory.
     memory: Option<Memory>,
+    /// Are waits for locks seen, and which lock of a map each is for?
+    waits_are_seen: bool,
     /// Storms past, and who keeps those to come.
     kept: Kept,
 }
@@ -184,6 +187,8 @@ impl Start {
         require::check(&config.require, &preflight.plan, &statuses)?;
         Ok(Self {
             memory: preflight.memory(),
+            waits_are_seen: preflight.tells_locks_apart()
+                && probes::any_attached(&statuses, |probe| probe.signal == plan::LOCK_WAIT),
             kernel: preflight.facts.kernel,
             listeners,
             statuses,

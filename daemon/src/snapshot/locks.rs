@@ -33,9 +33,9 @@ impl LockStats {
         absorb_by_cpu(&mut self.waited_ns_by_cpu, &other.waited_ns_by_cpu);
     }
 
-    /// Time waited, all CPUs, nanoseconds.
-    pub fn waited_ns(&self) -> u64 {
-        self.waited_ns_by_cpu.iter().sum()
+    /// Time waited, all CPUs, nanoseconds; `None` where no wait was timed.
+    pub fn waited_ns(&self) -> Option<u64> {
+        self.durations.as_ref().map(|durations| durations.sum_ns)
     }
 }
 

@@ -118,7 +118,7 @@ impl Shift {
 
 impl Contention {
     /// What was lost in this window, by a map's `calm` as far as that is known. `waits_are_seen` where the kernel
-    /// reports waits for locks.
+    /// reports waits for locks, and the locks of a hash map are known.
     pub(super) fn of(
         change: &Change<'_>,
         calm: Option<&Calm>,
@@ -154,7 +154,9 @@ impl Contention {
             }
         }
         let slowed = excess_by_cpu.iter().filter(|&&excess| excess > 0.0).count();
-        if waits_are_seen && slowed > UNSEEN && waits.share < thresholds.waits_ratio / 2.0 {
+        // Of other maps no lock is known, so that a fight over theirs shows nothing but the excess.
+        let would_wait = waits_are_seen && change.map.kind.is_htab() && slowed > UNSEEN;
+        if would_wait && waits.share < thresholds.waits_ratio / 2.0 {
             excess_by_cpu.clear();
         }
         lost.resize(lost.len().max(excess_by_cpu.len()), 0.0);

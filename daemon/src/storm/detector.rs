@@ -20,7 +20,7 @@ use crate::{facts::FreelistGeneration, identity::MapId, snapshot::Snapshot, who:
 pub struct Detector {
     thresholds: Thresholds,
     generation: FreelistGeneration,
-    /// Does this kernel report waits for locks?
+    /// Does this kernel report waits for locks, and are those of a hash map known?
     waits_are_seen: bool,
     tracks: BTreeMap<(MapId, Kind), Track>,
     ledger: Ledger,

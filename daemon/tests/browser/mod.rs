@@ -17,6 +17,15 @@ use serde_json::{Value, json};
 const PATIENCE: Duration = Duration::from_secs(240);
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// Colour of the heat map in a row, some seconds before the newest: red, green, blue, opacity.
+pub(crate) const CELL: &str = "(row, ago) => { const c = document.getElementById('heat'); \
+    const x = (120 - ago - 0.5) / 120 * c.width, y = (row + 0.4) * 16 * devicePixelRatio; \
+    const one = document.createElement('canvas').getContext('2d', { willReadFrequently: true }); \
+    one.drawImage(c, x, y, 1, 1, 0, 0, 1, 1); \
+    return [...one.getImageData(0, 0, 1, 1).data]; }";
+/// The text of a column of the table, from above.
+pub(crate) const COLUMN: &str = "(key) => [...document.querySelectorAll(`#maps-table td[data-key=${key}]`)].map(td => td.innerText.trim())";
+
 /// A browser with one page. It ends with the value.
 pub(crate) struct Browser {
     process: Child,

@@ -15,6 +15,7 @@ use anyhow::Result;
 
 use crate::artifacts::{self, Profile};
 use crate::cli;
+use crate::kernels;
 use crate::setup::{self, Purpose};
 use exactness::Record;
 use guests::Found;
@@ -64,7 +65,9 @@ fn in_guests(arguments: &cli::Test, eras: &[&'static str], checks: &mut Checks) 
     if arguments
         .filter
         .as_deref()
-        .is_none_or(|words| words.split(',').any(|word| PAGE.contains(word)))
+        .map_or(eras.contains(&kernels::DEFAULT), |words| {
+            words.split(',').any(|word| PAGE.contains(word))
+        })
     {
         checks.step(PAGE, || site::of_a_guest(&binaries));
     }

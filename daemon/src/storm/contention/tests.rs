@@ -8,7 +8,10 @@ use super::super::{
     fights::{Fight, waited},
 };
 use super::*;
-use crate::snapshot::{LockStats, MapStats};
+use crate::{
+    identity::MapType,
+    snapshot::{LockStats, MapStats},
+};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -67,6 +70,15 @@ fn where_waits_are_reported_three_cpus_that_fight_are_seen_to_wait() {
         "nobody is the second to wait"
     );
     assert_eq!(level(&slow(3), true), Level::Calm);
+    let unknown_locks = MapStats {
+        kind: MapType::RHASH,
+        ..slow(3)
+    };
+    assert_eq!(
+        level(&unknown_locks, true),
+        Level::Storm,
+        "a map whose locks nobody knows"
+    );
     let mut fought = slow(3);
     waited(&mut fought, LockClass::Bucket, &[1_000_000; 3]);
     assert_eq!(level(&fought, true), Level::Storm);

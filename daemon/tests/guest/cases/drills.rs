@@ -20,6 +20,7 @@ use crate::tools::{
     check::STORMS,
     daemon::{Daemon, QUICK},
     guest::Guest,
+    wait,
 };
 
 /// A drill, and the storm that it makes.
@@ -110,7 +111,7 @@ impl Drill {
             .with_context(|| format!("the drill of {kind}"))?;
         let id = &report["map"]["id"];
         let is_closed = |line: &Value| line["event"] == "storm_closed" && line["map_id"] == *id;
-        let before = daemon.settled()?;
+        let scrape = daemon.settled()?;
         let of_map = |line: &Value, event: &str| line["event"] == event && line["map_id"] == *id;
         let lines = daemon.log.lines();
         let opened: Vec<_> = lines
@@ -120,7 +121,7 @@ impl Drill {
         ensure!(
             !opened.is_empty(),
             "{kind} via {via}: no storm on map {id}: {report}; operations: {:?}",
-            before.sum("mapstorm_operations_total", &[("map_id", &id.to_string())])
+            scrape.sum("mapstorm_operations_total", &[("map_id", &id.to_string())])
         );
         for line in &opened {
             ensure!(
@@ -253,8 +254,13 @@ pub(crate) fn storms_outlive_a_kill(guest: &Guest) -> Result<()> {
     let drill = FULL.start(guest, "program")?;
     let is_open = |line: &Value| line["event"] == "storm_opened";
     let opened = daemon.log.wait("a storm", is_open)?;
-    // Its place on the disk is taken within the windows that the history is written in.
-    daemon.settled()?;
+    wait::until("the storm to be on the disk", || {
+        let written = [("outcome", "written")];
+        let written = daemon
+            .scrape()?
+            .get("mapstorm_history_records_total", &written)?;
+        Ok((written > 0).then_some(()))
+    })?;
     daemon.end(Signal::SIGKILL)?;
     drop(drill);
     let daemon = Daemon::start(guest, &flags)?;

@@ -1,9 +1,10 @@
-//! The observing programs: one entry and one exit program per kernel function, and an iterator.
+//! The observing programs: entry and exit of each kernel function, by trampolines or by kprobes; the tracepoints of waits
+//! for locks; iterators that list maps and programs.
 //!
 //! They use arrays only, and a ring buffer for rare samples: a hash map in here would re-enter what is
-//! being measured. Nothing here
-//! takes a lock or sleeps; only the list of users reads memory through a helper that lockdown takes
-//! away.
+//! being measured. Nothing here sleeps, and only a sample takes a lock, the ring buffer's. Whatever reads memory
+//! through a helper that lockdown takes away is optional: waits for locks, kprobes, the list of
+//! users, elements before 6.6.
 #![cfg_attr(target_arch = "bpf", no_std, no_main, feature(asm_experimental_arch))]
 
 #[cfg(target_arch = "bpf")]

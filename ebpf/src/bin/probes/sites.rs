@@ -62,27 +62,9 @@ macro_rules! site {
         $site:ident: $hook:ident, $op:ident, map $map:literal of $arguments:literal, pops $pops:literal,
         $errno:ident, $in:ident, $out:ident, $nesting:ident
     ) => {
-        /// The kernel function.
-        pub(crate) struct $site;
-
-        impl Site for $site {
-            const HOOK: Hook = Hook::$hook;
-            const OP: Op = Op::$op;
-            const MAP: usize = $map;
-            const POPS: bool = $pops;
-
-            #[inline(always)]
-            fn errno(ctx: &FExitContext) -> Option<i32> {
-                $errno(Self::HOOK, ctx.arg($arguments))
-            }
-
-            #[inline(always)]
-            fn errno_of(ret: u64) -> Option<i32> {
-                $errno(Self::HOOK, ret)
-            }
-        }
-
-        site!(exits $site, $out, $nesting);
+        site!(
+            $site: $hook, $op, map $map of $arguments, pops $pops, $errno, $out, $nesting
+        );
 
         /// Entry program.
         #[fentry]
@@ -96,7 +78,7 @@ macro_rules! site {
         $site:ident: $hook:ident, $op:ident, map $map:literal of $arguments:literal, pops $pops:literal,
         $errno:ident, $out:ident, $nesting:ident
     ) => {
-        /// Another form of the function.
+        /// The kernel function, in one of its forms.
         pub(crate) struct $site;
 
         impl Site for $site {
