@@ -5,7 +5,10 @@
 
 use core::cell::Cell;
 
-use crate::hook::{Hook, Op};
+use crate::{
+    cpu::STALE_NS,
+    hook::{Hook, Op},
+};
 
 /// Waits in flight on one CPU: a task's, a soft interrupt's, a hard interrupt's, an NMI's.
 pub const WAITS: usize = 4;
@@ -102,6 +105,12 @@ pub struct Wait {
     pub slot: Cell<u64>,
 }
 
+/// An operation that began before this has missed its exit, and is open no more. Right after a boot that is none.
+#[inline(always)]
+pub const fn oldest_open_ns(now_ns: u64) -> u64 {
+    now_ns.saturating_sub(STALE_NS)
+}
+
 /// Is `outer` the place of a call that is open around `inner`, on the same stack? Stacks grow down.
 #[inline(always)]
 pub const fn is_around(outer: u64, inner: u64) -> bool {
@@ -131,6 +140,12 @@ mod tests {
         assert_eq!(Counted::of(keys[0]), Some(Counted::Op(Op::Update)));
         assert_eq!(Counted::of(keys[1]), Some(Counted::Wait(LockClass::Bucket)));
         assert_eq!(Counted::of(KEY_TOMBSTONE), None);
+    }
+
+    #[test]
+    fn in_the_first_seconds_of_a_host_every_operation_is_open() {
+        assert_eq!(oldest_open_ns(STALE_NS - 1), 0);
+        assert_eq!(oldest_open_ns(STALE_NS + 7), 7);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use aya_ebpf::{EbpfContext as _, macros::raw_tracepoint, programs::RawTracePointContext};
 use mapstorm_abi::{
     CpuState, Frame, Lost, Outcome, Slot, Wait,
-    contention::{CLAIMER, STACK_REACH, is_around, lock_key},
+    contention::{CLAIMER, STACK_REACH, is_around, lock_key, oldest_open_ns},
     cpu::STALE_NS,
 };
 
@@ -74,7 +74,7 @@ fn wait(cpu: &CpuState, lock: u64, place: u64) -> Option<()> {
 /// operation whose exit was missed looks open, and is older than the one that is.
 #[inline(always)]
 fn innermost(cpu: &CpuState, place: u64, now_ns: u64) -> u64 {
-    let (mut map, mut start_ns) = (0, now_ns.wrapping_sub(STALE_NS));
+    let (mut map, mut start_ns) = (0, oldest_open_ns(now_ns));
     let mut look = |frame: &Frame| {
         let is_open = frame.map.get() != 0 && is_around(frame.key.get(), place);
         if is_open && frame.start_ns.get() >= start_ns {
