@@ -86,6 +86,13 @@ fn o22_a_fight_over_an_lru_map_is_its_own_kind_refused_or_not() {
         storm.evidence.text.contains("nothing to evict"),
         "{storm:?}"
     );
+    assert!(storm.peak_cpu_seconds_per_second.is_some(), "{storm:?}");
+    let untimed = Fight {
+        calls: 0,
+        ..refused
+    };
+    let (_, _, storm) = one(MapType::LRU_HASH, &[untimed, untimed, IDLE, IDLE]);
+    assert_eq!(storm.peak_cpu_seconds_per_second, None, "nothing was timed");
 }
 
 #[test]

@@ -20,13 +20,13 @@ pub(super) fn read(thresholds: &Thresholds, window: &Window<'_>) -> Reading {
     let refused = Reading::of_refusals(change, refused, rejects, change.starved_cpus());
     let contention = window.contention;
     let fought = contention.level(&thresholds.contention);
-    let cpu_seconds = contention
-        .cpu_seconds
-        .max(refused.cpu_seconds.unwrap_or(0.0));
+    let is_measured = contention.waited.is_some() || contention.excess.is_some();
+    let lost = is_measured.then_some(contention.cpu_seconds);
+    let known = [lost, refused.cpu_seconds].into_iter().flatten();
     Reading {
         level: refused.level.max(fought),
         cpus: refused.cpus.max(contention.cpus),
-        cpu_seconds: Some(cpu_seconds),
+        cpu_seconds: known.reduce(f64::max),
         ..refused
     }
 }
