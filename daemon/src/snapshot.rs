@@ -3,6 +3,7 @@
 
 mod durations;
 mod locks;
+mod octaves;
 
 use std::{
     collections::BTreeMap,
@@ -21,6 +22,7 @@ use crate::{
 
 pub use durations::Durations;
 pub use locks::{LockOutcome, LockStats};
+pub use octaves::Octaves;
 
 /// One sample of everything the probes have counted.
 #[derive(Clone, Debug, Default)]
@@ -224,6 +226,8 @@ pub struct OpStats {
     pub durations: Option<Durations>,
     /// Finished operations by CPU.
     pub by_cpu: Vec<u64>,
+    /// How long those of each CPU took that were timed.
+    pub octaves_by_cpu: Vec<Octaves>,
     /// Updates refused because the map was exhausted (`e2big`), by CPU; empty when none was.
     pub exhausted_by_cpu: Vec<u64>,
     /// Updates refused for want of memory (`enomem`), by CPU; empty when none was.
@@ -244,9 +248,19 @@ impl OpStats {
         }
         absorb(&mut self.durations, other.durations.as_ref());
         absorb_by_cpu(&mut self.by_cpu, &other.by_cpu);
+        for (cpu, octaves) in other.octaves_by_cpu.iter().enumerate() {
+            self.octaves_on(cpu).merge(octaves);
+        }
         absorb_by_cpu(&mut self.exhausted_by_cpu, &other.exhausted_by_cpu);
         absorb_by_cpu(&mut self.starved_by_cpu, &other.starved_by_cpu);
         self.elements += other.elements;
+    }
+
+    /// How long the operations of one CPU took, to be added to.
+    pub fn octaves_on(&mut self, cpu: usize) -> &mut Octaves {
+        let cpus = self.octaves_by_cpu.len().max(cpu + 1);
+        self.octaves_by_cpu.resize(cpus, Octaves::default());
+        &mut self.octaves_by_cpu[cpu]
     }
 
     /// Finished operations, however they ended.

@@ -132,6 +132,8 @@ pub struct LatencyShift {
     pub calm_is_learnt: bool,
     /// How many times the one the other is.
     pub ratio: f64,
+    /// CPUs that others starve, where the median is of their operations only, and at least so long.
+    pub starved_cpus: Option<u32>,
 }
 
 /// The end of a sample window.
@@ -214,6 +216,7 @@ impl From<&storm::Evidence> for Measured {
                 calm_ns: latency.calm_ns,
                 calm_is_learnt: latency.calm_is_learnt,
                 ratio: latency.ratio,
+                starved_cpus: latency.starved_cpus,
             }),
             waited: evidence.waited.as_ref().map(places),
             excess_cpu_seconds_per_second: evidence.excess_cpu_seconds_per_second,

@@ -265,6 +265,13 @@ pub(super) struct StormArgs {
     #[arg(default_value_t = ContentionThresholds::default().latency_shift)]
     #[arg(value_parser = values::above_one)]
     pub(super) latency_shift: f64,
+    /// The same kinds: how many times its map's median in calm the median of one CPU's operations must be,
+    /// before that CPU counts as starved by others, whose operations need not be longer at all.
+    #[arg(long = "storm-starved-shift", value_name = "TIMES")]
+    #[arg(env = "MAPSTORM_STORM_STARVED_SHIFT")]
+    #[arg(default_value_t = ContentionThresholds::default().starved_shift)]
+    #[arg(value_parser = values::above_one)]
+    pub(super) starved_shift: f64,
     /// The same kinds: what stands in for the median in calm of an operation that was never seen calm.
     #[arg(long = "storm-calm-latency", value_name = "TIME")]
     #[arg(env = "MAPSTORM_STORM_CALM_LATENCY")]

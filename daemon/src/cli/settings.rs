@@ -61,6 +61,7 @@ impl From<StormArgs> for Thresholds {
                 waits_ratio: args.contention_waits_ratio,
                 mean_wait: args.contention_mean_wait,
                 latency_shift: args.latency_shift,
+                starved_shift: args.starved_shift,
                 calm_latency: args.calm_latency,
             },
             severity: SeverityThresholds {

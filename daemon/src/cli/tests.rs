@@ -50,7 +50,8 @@ fn every_flag_of_serve_arrives() {
         --sample-interval 100ms --require pop --require update --storm-full-rejects-per-second 20.5 \
         --storm-full-fill-ratio 1 --storm-open-windows 3 --storm-close-windows 4 \
         --storm-alloc-rejects-per-second 21 --storm-lru-rejects-per-second 22 \
-        --storm-contention-cpu-ratio 0.2 --storm-contention-cpus 5 --storm-contention-waits-ratio 0.5 --storm-contention-mean-wait 2ms --storm-latency-shift 1.5 \
+        --storm-contention-cpu-ratio 0.2 --storm-contention-cpus 5 --storm-contention-waits-ratio 0.5 \
+        --storm-contention-mean-wait 2ms --storm-latency-shift 1.5 --storm-starved-shift 2.5 \
         --storm-calm-latency 7us --storm-major-cpus 6 --storm-major-cpu-seconds 0.7 \
         --storm-critical-cpus 8 --storm-critical-cpu-seconds 9 \
         --state-dir /var/lib/storms --metrics.max-series 5 --probe-memory 2MiB --no-trampolines --log.level=debug \
@@ -84,6 +85,7 @@ fn every_flag_of_serve_arrives() {
         waits_ratio: 0.5,
         mean_wait: Duration::from_millis(2),
         latency_shift: 1.5,
+        starved_shift: 2.5,
         calm_latency: Duration::from_micros(7),
     };
     assert_eq!(serve.thresholds.contention, contention);

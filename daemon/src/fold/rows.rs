@@ -77,6 +77,9 @@ fn add_operations(map: &mut MapStats, op: Op, row: Row, source: Option<PopSource
     if op.is_batch() {
         stats.elements += row.inner[BATCH_ELEMENTS];
     }
+    if let Some(durations) = &row.durations {
+        stats.octaves_on(row.cpu as usize).add(durations);
+    }
     merge(&mut stats.durations, row.durations);
     let pops = pops_freelist(row.counted, map.kind.0, map.flags);
     let Some(source) = source.filter(|_| pops) else {

@@ -6,7 +6,7 @@ use mapstorm_abi::{LockClass, Op, Outcome};
 
 use crate::{
     identity::MapId,
-    snapshot::{Durations, MapStats, OpStats},
+    snapshot::{Durations, MapStats, Octaves, OpStats},
 };
 
 /// Operations whose durations tell of a fight: those of one element under its bucket's lock. How long
@@ -79,6 +79,16 @@ impl<'a> Change<'a> {
         let by_cpu = |of: Option<&'a OpStats>| of.map_or(&[][..], |of| &of.by_cpu);
         let now = by_cpu(self.map.ops.get(&op));
         grown(now, by_cpu(self.before_of(op))).collect()
+    }
+
+    /// How long the operations of the window took on each CPU.
+    pub fn octaves(&self, op: Op) -> Vec<Octaves> {
+        let by_cpu = |of: Option<&'a OpStats>| of.map_or(&[][..], |of| &of.octaves_by_cpu);
+        let now = by_cpu(self.map.ops.get(&op)).iter();
+        let before = by_cpu(self.before_of(op)).iter().copied();
+        now.zip(before.chain(std::iter::repeat(Octaves::default())))
+            .map(|(now, before)| now.since(&before))
+            .collect()
     }
 
     /// Pops of the window that were timed; where only the allocation around a pop can be timed, that.
@@ -191,12 +201,15 @@ pub(super) mod tests {
     pub(in crate::storm) fn timed(calls: &[(usize, u64, u64)]) -> MapStats {
         let mut map = map(&[], Some(500));
         let update = map.ops.get_mut(&Op::Update).unwrap();
-        let durations = update.durations.get_or_insert_default();
         for &(cpu, ns, calls) in calls {
+            let durations = update.durations.get_or_insert_default();
             durations.buckets[bucket::index(ns)] += calls;
             durations.sum_ns += ns * calls;
             update.by_cpu.resize(update.by_cpu.len().max(cpu + 1), 0);
             update.by_cpu[cpu] += calls;
+            let mut of_cpu = Durations::default();
+            of_cpu.buckets[bucket::index(ns)] = calls;
+            update.octaves_on(cpu).add(&of_cpu);
             update.outcomes[Outcome::Ok as usize] += calls;
         }
         map

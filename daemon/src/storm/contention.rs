@@ -4,14 +4,9 @@
 //! nothing at all before 5.19 or with test-and-set locks. And operations take longer than in calm.
 //! A wait is inside of an operation, so of one CPU's two numbers the greater counts, not their sum.
 //!
-//! How much longer is told by the median, not by the sum of what single calls took: where CPUs are
-//! virtual, one may be taken away for milliseconds in the middle of a call, and a few such calls would
-//! make a storm of a map that nobody else touches. They do not move a median. A fight does, because all
-//! who fight wait; and only the whole window's calls that have shifted together count, from
-//! `latency_shift` times the calm median on: caches, clock rates and another mix of hits and misses
-//! shift a median, too, but not as far as queues do.
+//! How much longer is told by medians: see [`excess`](super::excess).
 //!
-//! Waits meet the same: a CPU that is taken away while it holds a lock leaves others to wait for
+//! Waits meet virtual CPUs, too: a CPU that is taken away while it holds a lock leaves others to wait for
 //! milliseconds. Those are a few of very many operations, while in a fight 0.6 to 30 % of them wait (drills in a
 //! guest), so waits count where at least `waits_ratio` of the operations waited, and
 //! not where the mean wait was longer than `mean_wait`: then whole windows passed behind one such holder.
@@ -20,13 +15,13 @@
 //! there, longer calls of three CPUs or more of which hardly any waited are something else: elements whose memory had
 //! to be found first took 3.8 times as long (drill of kind `alloc` on 6.12).
 
-use mapstorm_abi::{LockClass, Op};
+use mapstorm_abi::LockClass;
 
 use super::{
     Change, ContentionThresholds, LatencyShift, Level, Waited,
-    calm::{Calm, is_enough},
+    calm::Calm,
+    excess::{Excess, Shift},
 };
-use crate::snapshot::Durations;
 
 /// Share of the threshold that one CPU must lose to be counted among those that fight.
 const PART: f64 = 0.1;
@@ -86,36 +81,6 @@ enum Counted {
     Wholly,
 }
 
-/// By how much calls took longer than in calm.
-struct Shift {
-    median: f64,
-    calm: f64,
-    is_learnt: bool,
-    /// All calls of the window together, seconds.
-    excess: f64,
-}
-
-impl Shift {
-    /// `None` where too few calls were timed to say.
-    fn of(
-        durations: &Durations,
-        learnt: Option<f64>,
-        thresholds: &ContentionThresholds,
-    ) -> Option<Self> {
-        let median = durations.median_ns().filter(|_| is_enough(durations))?;
-        let assumed = thresholds.calm_latency.as_nanos() as f64;
-        let calm = learnt.unwrap_or(assumed);
-        let least = learnt.map_or(assumed, |calm| calm * thresholds.latency_shift);
-        let excess = if median > least { median - calm } else { 0.0 };
-        Some(Self {
-            median,
-            calm,
-            is_learnt: learnt.is_some(),
-            excess: excess * durations.count() as f64 / 1e9,
-        })
-    }
-}
-
 impl Contention {
     /// What was lost in this window, by a map's `calm` as far as that is known. `waits_are_seen` where the kernel
     /// reports waits for locks, and the locks of a hash map are known.
@@ -132,27 +97,8 @@ impl Contention {
         if counted == Counted::Not {
             lost.clear();
         }
-        let mut excess_by_cpu = Vec::new();
-        let (mut excess, mut at_update) = (None, 0.0);
-        let mut worst: Option<(f64, u64, LatencyShift)> = None;
-        for (op, durations) in change.timed() {
-            let learnt = calm.and_then(|calm| calm.median(op));
-            let Some(shift) = Shift::of(&durations, learnt, thresholds) else {
-                continue;
-            };
-            *excess.get_or_insert(0.0) += shift.excess / seconds;
-            if op == Op::Update {
-                at_update = shift.excess;
-            }
-            share(&mut excess_by_cpu, &change.by_cpu(op), shift.excess);
-            let rank = (shift.excess, durations.count());
-            if worst
-                .as_ref()
-                .is_none_or(|&(excess, calls, _)| rank > (excess, calls))
-            {
-                worst = Some((rank.0, rank.1, told(op, &shift)));
-            }
-        }
+        let excess = Excess::of(change, calm, thresholds);
+        let mut excess_by_cpu = excess.by_cpu;
         let slowed = excess_by_cpu.iter().filter(|&&excess| excess > 0.0).count();
         // Of other maps no lock is known, so that a fight over theirs shows nothing but the excess.
         let would_wait = waits_are_seen && change.map.kind.is_htab() && slowed > UNSEEN;
@@ -172,7 +118,7 @@ impl Contention {
             .and_then(|pops| Shift::of(&pops, calm.and_then(Calm::pop), thresholds));
         let places = waits.places(
             all,
-            at_update / seconds,
+            excess.at_update / seconds,
             at_pops.map(|shift| shift.excess / seconds),
         );
         Self {
@@ -183,8 +129,8 @@ impl Contention {
                 .count() as u32,
             waited: waits.told(),
             waits: counted,
-            excess,
-            latency: worst.map(|(_, _, latency)| latency),
+            excess: excess.all.map(|all| all / seconds),
+            latency: excess.latency,
             places,
         }
     }
@@ -301,25 +247,6 @@ impl Waits {
                 witness: Witness::None,
             },
         }
-    }
-}
-
-/// Gives each CPU its share of an excess, by how many of the operations were its own.
-fn share(by_cpu: &mut Vec<f64>, operations: &[u64], excess: f64) {
-    let all = operations.iter().sum::<u64>().max(1) as f64;
-    by_cpu.resize(by_cpu.len().max(operations.len()), 0.0);
-    for (sum, &n) in by_cpu.iter_mut().zip(operations) {
-        *sum += excess * n as f64 / all;
-    }
-}
-
-fn told(op: Op, shift: &Shift) -> LatencyShift {
-    LatencyShift {
-        op: op.label().into(),
-        median_ns: shift.median.round() as u64,
-        calm_ns: shift.calm.round() as u64,
-        calm_is_learnt: shift.is_learnt,
-        ratio: shift.median / shift.calm.max(1.0),
     }
 }
 

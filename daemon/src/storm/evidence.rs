@@ -60,6 +60,9 @@ pub struct LatencyShift {
     pub calm_is_learnt: bool,
     /// How many times the one the other is.
     pub ratio: f64,
+    /// CPUs that others starve, where the median is of their operations only, and at least so long.
+    #[serde(default)]
+    pub starved_cpus: Option<u32>,
 }
 
 /// Time waited for locks by their place, CPU-seconds per second. An undercount: of those who wait for
@@ -112,8 +115,12 @@ impl Evidence {
             } else {
                 "the assumed"
             };
+            let whose = match latency.starved_cpus {
+                Some(cpus) => format!(" or more on {}", count(cpus)),
+                None => String::new(),
+            };
             self.add(&format!(
-                "median {op} {median}, {ratio:.1} times {known} {calm}"
+                "median {op} {median}{whose}, {ratio:.1} times {known} {calm}"
             ));
         }
         self.latency = latency;
@@ -181,6 +188,11 @@ mod tests {
             calm_ns: 980,
             calm_is_learnt: true,
             ratio: 42.04,
+            starved_cpus: None,
+        };
+        let starved = LatencyShift {
+            starved_cpus: Some(3),
+            ..latency.clone()
         };
         let evidence = Evidence::of_contention(4, 1.5)
             .with_latency(Some(latency))
@@ -190,6 +202,11 @@ mod tests {
             "4 CPUs lost 1.50 CPU-seconds a second to each other; median update 41.2 µs, 42.0 times \
              its calm 980 ns; 1.250 s a second waited for bucket locks; 0.004 s a second waited for \
              LRU-list locks; 1.25 % of the operations waited"
+        );
+        let starved = Evidence::default().with_latency(Some(starved));
+        assert_eq!(
+            starved.text,
+            "; median update 41.2 µs or more on 3 CPUs, 42.0 times its calm 980 ns"
         );
         let refused = Evidence::of_refusals(1, 1999.6, "the map is full");
         assert_eq!(

@@ -67,6 +67,11 @@ impl Fight {
             durations.sum_ns += 2 * calls * ns;
         };
         time(&mut update.durations, update_ns);
+        let mut of_one = Durations::default();
+        of_one.buckets[bucket::index(update_ns)] = calls;
+        for cpu in 0..2 {
+            update.octaves_on(cpu).add(&of_one);
+        }
         add(&mut update.by_cpu, [calls + exhausted + starved; 2]);
         add(&mut update.exhausted_by_cpu, [exhausted; 2]);
         add(&mut update.starved_by_cpu, [starved; 2]);

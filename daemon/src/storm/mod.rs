@@ -8,6 +8,7 @@ mod change;
 mod contention;
 mod detector;
 mod evidence;
+mod excess;
 mod freelist;
 mod kinds;
 mod ledger;

@@ -47,6 +47,9 @@ pub struct ContentionThresholds {
     /// How many times its calm median an operation's median must be before what is above counts as
     /// lost; above 1.
     pub latency_shift: f64,
+    /// How many times the map's calm median the median of one CPU's operations must be before that CPU
+    /// counts as starved by the others, whatever theirs is; above 1.
+    pub starved_shift: f64,
     /// What stands in for the calm median of an operation that was never seen calm.
     pub calm_latency: Duration,
 }
@@ -100,6 +103,7 @@ impl Default for ContentionThresholds {
             waits_ratio: 0.001,
             mean_wait: Duration::from_millis(1),
             latency_shift: 3.0,
+            starved_shift: 16.0,
             calm_latency: Duration::from_micros(20),
         }
     }

@@ -132,6 +132,26 @@ fn a_cpu_alone_fights_nobody_however_long_its_calls_take() {
 }
 
 #[test]
+fn cpus_that_others_starve_fight_although_nearly_all_calls_are_short() {
+    let winner = (0, 1000, 500_000);
+    let starved = timed(&[winner, (1, 160_000, 3000), (2, 160_000, 4000)]);
+    let lost = contention(Some(1000), &starved);
+    assert_eq!(lost.level(&ContentionThresholds::default()), Level::Storm);
+    assert!((0.6..1.2).contains(&lost.cpu_seconds), "{lost:?}");
+    assert_eq!(lost.cpus, 2, "the winner loses nothing");
+    let shift = lost.latency.unwrap();
+    assert_eq!(shift.starved_cpus, Some(2));
+    assert!((80.0..160.0).contains(&shift.ratio), "{shift:?}");
+    for calm in [
+        timed(&[winner, (1, 160_000, 7000)]),
+        timed(&[winner, (1, 10_000, 30_000), (2, 10_000, 40_000)]),
+        timed(&[winner, (1, 160_000, 20), (2, 160_000, 20)]),
+    ] {
+        assert_eq!(level(Some(1000), &calm), Level::Calm, "{calm:?}");
+    }
+}
+
+#[test]
 fn a_few_calls_whose_cpu_was_taken_away_are_no_fight() {
     let map = timed(&[
         (0, 1000, 5000),

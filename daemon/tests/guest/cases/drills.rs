@@ -60,19 +60,27 @@ const ALLOC: Drill = Drill {
 
 /// Refusals, by a program: no other kind is opened.
 pub(crate) fn drill_of_full(guest: &Guest) -> Result<()> {
-    see(guest, &[FULL])
+    see(guest, FULL)
 }
 
 /// Fights, by a program: each is opened by its own drill, and no other is.
-pub(crate) fn drills_of_fights(guest: &Guest) -> Result<()> {
-    see(guest, &[LRU, HOT_BUCKET, FREELIST])
+pub(crate) fn drill_of_lru(guest: &Guest) -> Result<()> {
+    see(guest, LRU)
 }
 
-fn see(guest: &Guest, drills: &[Drill]) -> Result<()> {
+/// The same over a bucket.
+pub(crate) fn drill_of_hot_bucket(guest: &Guest) -> Result<()> {
+    see(guest, HOT_BUCKET)
+}
+
+/// The same over lists of free elements.
+pub(crate) fn drill_of_freelist(guest: &Guest) -> Result<()> {
+    see(guest, FREELIST)
+}
+
+fn see(guest: &Guest, drill: Drill) -> Result<()> {
     let daemon = Daemon::start(guest, &[])?;
-    for drill in drills {
-        drill.is_seen(guest, &daemon, "program")?;
-    }
+    drill.is_seen(guest, &daemon, "program")?;
     let active = daemon.settled()?.sum("mapstorm_storm_active", &[])?;
     ensure!(active == 0, "{active} storms are still open");
     Ok(())

@@ -83,7 +83,11 @@ const STORMS: &[Test] = tests![
 ];
 
 /// Storms of CPUs that fight, made by their drills.
-const FIGHTS: &[Test] = tests![drills::drills_of_fights];
+const FIGHTS: &[Test] = tests![
+    drills::drill_of_lru,
+    drills::drill_of_hot_bucket,
+    drills::drill_of_freelist,
+];
 
 /// A kernel that is locked down.
 const LOCKDOWN: &[Test] = tests![lockdown::o27_lockdown, kernel_log::o27_kernel_log_clean,];

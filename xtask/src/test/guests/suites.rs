@@ -23,11 +23,8 @@ pub(super) const SUITES: [Suite; 12] = [
         name: "storms",
         ..DEFAULT
     },
-    // Where all processors take turns on one thread, one of 5.10 and 6.1 keeps a fought-over lock for its whole turn:
-    // few long waits, as behind a holder that was taken away, and that is no storm.
     Suite {
         name: "fights",
-        kernels: &["6.12", "6.12-rt", "7.3"],
         ..DEFAULT
     },
     Suite {
