@@ -29,7 +29,7 @@ fn objects() -> io::Result<()> {
     println!("cargo::rerun-if-env-changed={OBJECTS}");
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or(io::ErrorKind::NotFound)?);
     let objects = env::var_os(OBJECTS).map(PathBuf::from);
-    for name in ["probes", "workload"] {
+    for name in ["probes", "workload", "storage"] {
         let bytes = match &objects {
             Some(directory) => {
                 let path = directory.join(name);

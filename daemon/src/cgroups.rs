@@ -1,7 +1,11 @@
 //! Paths of cgroups by id, for processes that were seen to call: read from where the kernel lists
-//! the process, and checked against the id.
+//! the process, and checked against the id. And a cgroup of one's own, to create maps in.
+
+mod own;
 
 use std::{collections::BTreeMap, fs, os::unix::fs::MetadataExt as _, path::PathBuf};
+
+pub use own::{CgroupError, OwnCgroup};
 
 /// Cgroups that are remembered.
 const MAX: usize = 1024;

@@ -108,6 +108,56 @@ pub struct Run {
 /// [`Run::delete`] of a run that updates nothing.
 pub const DELETE_ONLY: u64 = 2;
 
+/// Lookups one run of a program does at most; the verifier walks every turn of the loop.
+pub const MAX_GETS: u64 = 1000;
+/// Maps of local storage that lookups can go round in.
+pub const MAX_STORAGES: usize = 1000;
+/// In an interleaved round every so many lookups one of the first map comes between.
+pub const INTERLEAVED: u64 = 3;
+/// Multiplier and increment of the keys that lookups in a hash take, each from the one before (Numerical Recipes): no two
+/// in a row are near each other, and all come by.
+pub const KEY_STEP: [u64; 2] = [1_664_525, 1_013_904_223];
+
+/// Arguments of a lookup program.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Gets {
+    /// Lookups to do, up to [`MAX_GETS`], those between not counted.
+    pub gets: u64,
+    /// Hash: the number that the first key comes from. Local storage: the first map.
+    pub first: u64,
+    /// Hash: keys there are. Local storage: maps to go round in.
+    pub of: u64,
+    /// 1 for an interleaved round, else 0; of local storage only.
+    pub interleaved: u64,
+}
+
+/// What lookups came to on one CPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Got {
+    /// Lookups.
+    pub gets: u64,
+    /// Those of the first map.
+    pub important: u64,
+    /// Those that found nothing.
+    pub missed: u64,
+    /// Time spent in the loops, nanoseconds.
+    pub ns: u64,
+}
+
+impl Got {
+    /// What was done since `before`.
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            gets: self.gets - before.gets,
+            important: self.important - before.important,
+            missed: self.missed - before.missed,
+            ns: self.ns - before.ns,
+        }
+    }
+}
+
 /// What the programs of one target did on one CPU: the truth that probes are measured against.
 /// Indexed `cpu × Target::COUNT + target`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

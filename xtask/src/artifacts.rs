@@ -55,7 +55,7 @@ impl Binaries {
     }
 }
 
-/// Builds the BPF objects and returns the directory that holds `probes` and `workload`.
+/// Builds the BPF objects and returns the directory that holds `probes`, `workload` and `storage`.
 ///
 /// # Errors
 /// The compiler or bpf-linker refuses, or set-up fails.
@@ -139,6 +139,7 @@ pub fn run(profile: Profile) -> Result<()> {
     for (what, file) in [
         ("probes", objects_dir().join("probes")),
         ("workload", objects_dir().join("workload")),
+        ("storage", objects_dir().join("storage")),
         ("mapstorm", binaries.mapstorm()),
     ] {
         println!(

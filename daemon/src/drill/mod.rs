@@ -10,7 +10,7 @@ mod work;
 
 use std::{
     io,
-    path::{Path, PathBuf},
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -20,14 +20,15 @@ use std::{
 use mapstorm_abi::workload::Tally;
 
 use crate::{
+    cgroups::{CgroupError, OwnCgroup},
     config::{DrillConfig, DrillKind},
-    facts::{self, CpuList, Cpus, FactError, Kernel, kernel::Version},
+    facts::{self, ChoiceError, Cpus, FactError, Kernel, kernel::Version},
     kernel::{KernelError, workload::Workload},
     preflight, signals,
 };
 use hammer::{Blows, Hammer};
 pub use report::{Counts, CpuReport, DrillMap, Report};
-use starve::Starved;
+use starve::starve;
 
 /// From when on elements are charged to the cgroup that created their map.
 const CHARGED: Version = Version::new(5, 11);
@@ -41,22 +42,9 @@ pub enum DrillError {
     /// Nobody tells which CPUs there are.
     #[error(transparent)]
     Cpus(#[from] FactError),
-    /// A CPU that was asked for does not exist.
-    #[error("--cpus: there is no CPU {cpu}: this host has {possible}")]
-    NoSuchCpu {
-        /// The CPU.
-        cpu: u32,
-        /// Those that there can be.
-        possible: CpuList,
-    },
     /// A CPU that was asked for does not run.
-    #[error("--cpus: CPU {cpu} is offline: {online} are online")]
-    Offline {
-        /// The CPU.
-        cpu: u32,
-        /// Those that run.
-        online: CpuList,
-    },
+    #[error(transparent)]
+    Choice(#[from] ChoiceError),
     /// The programs or their maps were refused, or failed.
     #[error(transparent)]
     Kernel(#[from] KernelError),
@@ -94,26 +82,8 @@ pub enum DrillError {
         least: u64,
     },
     /// The cgroup without memory could not be had.
-    #[error(
-        "cannot {what} {}: {error}; this drill makes a cgroup of its own, which takes root and cgroup2 \
-         at /sys/fs/cgroup",
-        path.display()
-    )]
-    Cgroup {
-        /// What was being done.
-        what: &'static str,
-        /// To which file.
-        path: PathBuf,
-        /// What the system said.
-        error: io::Error,
-    },
-    /// Cgroups have no limit of memory here.
-    #[error(
-        "there is no {}: give cgroups limits of memory with \
-         `echo +memory > /sys/fs/cgroup/cgroup.subtree_control`",
-        .0.display()
-    )]
-    NoLimit(PathBuf),
+    #[error(transparent)]
+    Cgroup(#[from] CgroupError),
     /// Elements are not charged to a cgroup.
     #[error(
         "before Linux 5.11 (this is {0}) elements of maps are charged to no cgroup, and only a host \
@@ -154,7 +124,7 @@ pub enum DrillError {
 pub fn run(config: &DrillConfig) -> Result<Report, DrillError> {
     let kernel = Kernel::running()?;
     let host = Cpus::read(Path::new("/sys"))?;
-    let cpus = chosen(config.cpus.as_ref(), &host)?;
+    let cpus = host.choose(config.cpus.as_ref())?;
     let (kind, cpus) = (config.kind, cpus.as_slice());
     check(config, cpus)?;
     let is_older = kernel.version.is_some_and(|version| version < CHARGED);
@@ -167,11 +137,11 @@ pub fn run(config: &DrillConfig) -> Result<Report, DrillError> {
     preflight::raise_memlock(&kernel);
     let target = kind.target();
     let starved = (kind == DrillKind::Alloc)
-        .then(Starved::enter)
+        .then(|| OwnCgroup::enter("drill"))
         .transpose()?;
     let sizes = [(target, config.max_entries)];
     let workload = Workload::load(&sizes, host.possible.table_len())?;
-    starved.as_ref().map(Starved::leave).transpose()?;
+    starved.as_ref().map(starve).transpose()?;
     let hammer = Hammer {
         workload: &workload,
         config,
@@ -229,24 +199,6 @@ fn check(config: &DrillConfig, cpus: &[u32]) -> Result<(), DrillError> {
     Ok(())
 }
 
-/// The CPUs to hammer from: those asked for, if they run, else all that do.
-fn chosen(asked: Option<&CpuList>, host: &Cpus) -> Result<CpuList, DrillError> {
-    let Some(asked) = asked else {
-        return Ok(host.online.clone());
-    };
-    for &cpu in asked.as_slice() {
-        if !host.possible.contains(cpu) {
-            let possible = host.possible.clone();
-            return Err(DrillError::NoSuchCpu { cpu, possible });
-        }
-        if !host.online.contains(cpu) {
-            let online = host.online.clone();
-            return Err(DrillError::Offline { cpu, online });
-        }
-    }
-    Ok(asked.clone())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -266,19 +218,5 @@ mod tests {
         let text = refused(DrillKind::Freelist, 767, &[0, 1, 2, 3]).unwrap();
         assert!(text.contains("takes 768 entries at least"), "{text}");
         assert_eq!(refused(DrillKind::Freelist, 768, &[0, 1, 2, 3]), None);
-    }
-
-    #[test]
-    fn o04_only_cpus_that_run_are_taken_and_the_error_says_which_do() {
-        let list = |text: &str| text.parse::<CpuList>().unwrap();
-        let host = Cpus {
-            possible: list("0-7"),
-            online: list("0-1,4"),
-        };
-        assert_eq!(chosen(None, &host).unwrap(), host.online);
-        assert_eq!(chosen(Some(&list("1,4")), &host).unwrap(), list("1,4"));
-        let refused = |text| chosen(Some(&list(text)), &host).unwrap_err().to_string();
-        assert_eq!(refused("0-2"), "--cpus: CPU 2 is offline: 0-1,4 are online");
-        assert_eq!(refused("9"), "--cpus: there is no CPU 9: this host has 0-7");
     }
 }

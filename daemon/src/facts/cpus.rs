@@ -160,6 +160,50 @@ impl Cpus {
     }
 }
 
+/// Why CPUs that were asked for cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ChoiceError {
+    /// One does not exist.
+    #[error("--cpus: there is no CPU {cpu}: this host has {possible}")]
+    NoSuchCpu {
+        /// The CPU.
+        cpu: u32,
+        /// Those that there can be.
+        possible: CpuList,
+    },
+    /// One does not run.
+    #[error("--cpus: CPU {cpu} is offline: {online} are online")]
+    Offline {
+        /// The CPU.
+        cpu: u32,
+        /// Those that run.
+        online: CpuList,
+    },
+}
+
+impl Cpus {
+    /// The CPUs to work from: those asked for, if they run, else all that do.
+    ///
+    /// # Errors
+    /// One that was asked for does not run.
+    pub fn choose(&self, asked: Option<&CpuList>) -> Result<CpuList, ChoiceError> {
+        let Some(asked) = asked else {
+            return Ok(self.online.clone());
+        };
+        for &cpu in asked.as_slice() {
+            if !self.possible.contains(cpu) {
+                let possible = self.possible.clone();
+                return Err(ChoiceError::NoSuchCpu { cpu, possible });
+            }
+            if !self.online.contains(cpu) {
+                let online = self.online.clone();
+                return Err(ChoiceError::Offline { cpu, online });
+            }
+        }
+        Ok(asked.clone())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -178,6 +222,19 @@ mod tests {
         }
         assert_eq!(list(" 5,0-2,1-3\n").to_string(), "0-3,5");
         assert_eq!(list("\n"), CpuList::default());
+    }
+
+    #[test]
+    fn o04_only_cpus_that_run_are_taken_and_the_error_says_which_do() {
+        let host = Cpus {
+            possible: list("0-7"),
+            online: list("0-1,4"),
+        };
+        assert_eq!(host.choose(None).unwrap(), host.online);
+        assert_eq!(host.choose(Some(&list("1,4"))).unwrap(), list("1,4"));
+        let refused = |text| host.choose(Some(&list(text))).unwrap_err().to_string();
+        assert_eq!(refused("0-2"), "--cpus: CPU 2 is offline: 0-1,4 are online");
+        assert_eq!(refused("9"), "--cpus: there is no CPU 9: this host has 0-7");
     }
 
     #[test]

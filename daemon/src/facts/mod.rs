@@ -22,7 +22,7 @@ use std::{fmt, path::PathBuf};
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
 pub use btf::{Btf, BtfError};
-pub use cpus::{CpuList, Cpus};
+pub use cpus::{ChoiceError, CpuList, Cpus};
 pub use kernel::{FreelistGeneration, Kernel, KernelError};
 pub use offsets::Offsets;
 pub use privilege::{Capability, Privilege};

@@ -2,8 +2,10 @@
 //! switch arms them, and from then on the tables are read through a mapping, without system calls.
 
 mod attach;
+mod dump;
 mod error;
 mod fight;
+mod gets;
 mod grace;
 mod harvest;
 mod inventory;
@@ -16,6 +18,7 @@ mod reclaim;
 mod refusal;
 mod samples;
 mod slow;
+pub mod storage;
 mod sweep;
 mod sys;
 mod table;
@@ -23,6 +26,7 @@ mod tables;
 pub mod workload;
 
 pub use aya::Btf;
+pub use dump::{Dump, Dumped};
 pub use error::KernelError;
 pub use harvest::Harvest;
 pub use inventory::{Inventory, MapIdentity};

@@ -11,6 +11,8 @@ use super::error::KernelError;
 static PROBES: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/probes"));
 /// The programs of drills and benches.
 static WORKLOAD: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/workload"));
+/// Those of the bench of local storage.
+static STORAGE: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/storage"));
 
 /// Bytes of the object `probes`.
 pub(super) fn probes() -> Result<&'static [u8], KernelError> {
@@ -20,6 +22,11 @@ pub(super) fn probes() -> Result<&'static [u8], KernelError> {
 /// Bytes of the object `workload`.
 pub(super) fn workload() -> Result<&'static [u8], KernelError> {
     built("workload", WORKLOAD)
+}
+
+/// Bytes of the object `storage`.
+pub(super) fn storage() -> Result<&'static [u8], KernelError> {
+    built("storage", STORAGE)
 }
 
 fn built(name: &'static str, bytes: &'static [u8]) -> Result<&'static [u8], KernelError> {

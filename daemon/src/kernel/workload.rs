@@ -13,6 +13,7 @@ use mapstorm_abi::workload::{ERRNOS, HOT_VALUE, MAX_LOOPS, Run, Tally, Target};
 use super::{
     error::{KernelError, errno},
     fight::FIGHTS,
+    gets::GOT,
     object, sys,
 };
 use crate::{identity::MapId, who::ProgramId};
@@ -40,7 +41,8 @@ impl Workload {
         let mut loader = EbpfLoader::new();
         loader
             .map_max_entries("TALLIES", (possible_cpus * Target::COUNT) as u32)
-            .map_max_entries(FIGHTS, possible_cpus as u32);
+            .map_max_entries(FIGHTS, possible_cpus as u32)
+            .map_max_entries(GOT, possible_cpus as u32);
         for target in Target::ALL {
             let chosen = targets.iter().find(|(t, _)| *t == target);
             // What is not chosen is created all the same, as small as can be, and dropped below.
@@ -109,7 +111,6 @@ impl Workload {
     /// Runs a loaded program once, on the CPU the calling thread is on.
     pub(super) fn run_program(&self, name: &'static str, run: Run) -> Result<(), KernelError> {
         debug_assert!(run.loops <= MAX_LOOPS, "{run:?}");
-        let mut options = RawTracePointRunOptions::new();
         let Run {
             loops,
             first_key,
@@ -117,15 +118,11 @@ impl Workload {
             flags,
             delete,
         } = run;
-        options.args[..5].copy_from_slice(&[loops, first_key, key_mask, flags, delete]);
-        let program = match self.ebpf.program(name) {
-            Some(aya::programs::Program::RawTracePoint(program)) => program,
-            _ => return Err(missing(name)),
-        };
-        program
-            .test_run(options)
-            .map(drop)
-            .map_err(program_error(name))
+        run_once(
+            &self.ebpf,
+            name,
+            &[loops, first_key, key_mask, flags, delete],
+        )
     }
 
     /// Updates an element by system call; the errno it ended with, 0 for success.
@@ -183,7 +180,8 @@ impl Workload {
             .ok_or_else(|| missing(target.map()))
     }
 
-    fn fd(&self, target: Target) -> Result<BorrowedFd<'_>, KernelError> {
+    /// Descriptor of a target's map.
+    pub fn fd(&self, target: Target) -> Result<BorrowedFd<'_>, KernelError> {
         Ok(self.map(target)?.fd().as_fd())
     }
 }
@@ -194,6 +192,24 @@ pub fn pin_thread(cpu: u32) -> Result<(), KernelError> {
         what: format!("pinning a thread to CPU {cpu}"),
         source,
     })
+}
+
+/// Runs a loaded program once, with these arguments, on the CPU the calling thread is on.
+pub(super) fn run_once(
+    ebpf: &Ebpf,
+    name: &'static str,
+    arguments: &[u64],
+) -> Result<(), KernelError> {
+    let mut options = RawTracePointRunOptions::new();
+    options.args[..arguments.len()].copy_from_slice(arguments);
+    let program = match ebpf.program(name) {
+        Some(aya::programs::Program::RawTracePoint(program)) => program,
+        _ => return Err(missing(name)),
+    };
+    program
+        .test_run(options)
+        .map(drop)
+        .map_err(program_error(name))
 }
 
 /// Loads a program and puts it on a tracepoint.

@@ -5,6 +5,8 @@
 #[cfg(target_arch = "bpf")]
 mod contention;
 #[cfg(target_arch = "bpf")]
+mod get;
+#[cfg(target_arch = "bpf")]
 mod tally;
 #[cfg(target_arch = "bpf")]
 mod update;

@@ -148,6 +148,12 @@ pub(crate) fn churn(ctx: &RawTracePointContext) {
     );
 }
 
+/// Is there an element of this key in `drill_churn`?
+#[inline(always)]
+pub(crate) fn is_in_churn(key: &u32) -> bool {
+    CHURN.get_ptr(key).is_some()
+}
+
 /// What `update_lru` does.
 #[inline(always)]
 pub(crate) fn lru(ctx: &RawTracePointContext) {
