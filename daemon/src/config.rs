@@ -8,6 +8,7 @@ use std::{
 };
 
 use crate::{
+    bench::{BenchConfig, CompareConfig},
     client::{Question, Target},
     facts::CpuList,
     metrics,
@@ -37,6 +38,10 @@ pub enum Command {
     Top(TopConfig),
     /// Make a storm on purpose.
     Drill(DrillConfig),
+    /// Measure what the kernel does with maps of our own.
+    Bench(BenchConfig),
+    /// Compare two reports of a bench.
+    Compare(CompareConfig),
     /// Print this script, which completes the command line in a shell.
     Completions(String),
     /// Write these man pages.

@@ -6,6 +6,7 @@
 //! (blazesym), [`client`] (ureq), [`top`] (ratatui), [`history`] (redb).
 
 pub mod api;
+pub mod bench;
 pub mod build_info;
 pub mod busiest;
 pub mod cgroups;
@@ -48,3 +49,4 @@ pub mod top;
 pub mod units;
 pub mod view;
 pub mod who;
+mod work;

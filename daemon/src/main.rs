@@ -8,6 +8,7 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use mapstorm::{
+    bench::{self, BenchError},
     cli,
     config::{Command, Invocation, ManConfig, TopConfig, TopForm},
     doctor, drill, logging,
@@ -51,6 +52,16 @@ fn run(command: Command) -> Result<u8> {
             let report = drill::run(&config)?;
             print(config.json, &report, drill::Report::to_string)?;
             Ok(0)
+        }
+        Command::Bench(config) => {
+            let report = bench::run(&config)?;
+            print(config.json, &report, bench::Report::to_string)?;
+            Ok(0)
+        }
+        Command::Compare(config) => {
+            let comparison = bench::compare(&config)?;
+            print(config.json, &comparison, bench::Comparison::to_string)?;
+            Ok(if comparison.failed { FAILED } else { 0 })
         }
         Command::Maps(config) => {
             let list = maps::list(&config)?;
@@ -99,8 +110,9 @@ fn in_words(error: &anyhow::Error) -> String {
 
 fn status_of(error: &anyhow::Error) -> u8 {
     let serve_is_blind = matches!(error.downcast_ref(), Some(ServeError::Blind(_)));
+    let bench_is_blind = matches!(error.downcast_ref(), Some(BenchError::Blind(_)));
     let maps_are_blind = matches!(error.downcast_ref(), Some(MapsError::Blind(_)));
-    if serve_is_blind || maps_are_blind {
+    if serve_is_blind || maps_are_blind || bench_is_blind {
         BLIND
     } else {
         FAILED

@@ -7,6 +7,7 @@ use clap::{Parser, builder::BoolishValueParser, value_parser};
 
 use super::{
     ask::{ManArgs, MapsArgs, TopArgs},
+    bench::BenchCommand,
     values,
 };
 use crate::{
@@ -32,7 +33,8 @@ Examples:
   mapstorm doctor                     what can be seen on this host, and why not the rest
   mapstorm serve                      watch, and serve http://127.0.0.1:10061/metrics
   mapstorm top                        what happens on maps, live, by the daemon that watches
-  mapstorm drill full --seconds 5     make a storm on purpose, to see it flagged"
+  mapstorm drill full --seconds 5     make a storm on purpose, to see it flagged
+  mapstorm bench full-update          measure what a full map costs on this kernel"
 )]
 pub(super) struct Args {
     #[command(flatten)]
@@ -79,6 +81,9 @@ pub(super) enum Subcommand {
     /// Make a real storm on purpose, on a map of its own
     #[command(subcommand)]
     Drill(DrillCommand),
+    /// Measure what this kernel does with maps, as the kernel's own benchmarks do
+    #[command(subcommand)]
+    Bench(BenchCommand),
     /// Print a script that completes this command line in a shell
     #[command(after_help = "\
 Examples:

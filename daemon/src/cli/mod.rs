@@ -2,6 +2,7 @@
 
 mod args;
 mod ask;
+mod bench;
 mod man;
 mod settings;
 mod values;
@@ -53,6 +54,7 @@ pub fn parse_from(
         Subcommand::Maps(maps) => Command::Maps(maps.into()),
         Subcommand::Top(top) => Command::Top(top.into()),
         Subcommand::Drill(drill) => Command::Drill(drill.into()),
+        Subcommand::Bench(bench) => bench.into(),
         Subcommand::Man(args) => Command::Man(args.with(man::pages())),
         Subcommand::Completions { shell } => {
             let mut script = Vec::new();

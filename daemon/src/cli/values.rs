@@ -163,6 +163,16 @@ pub(super) fn above_one(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A time of a millisecond at least.
+pub(super) fn some_time(text: &str) -> Result<Duration, String> {
+    let time = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    if time >= Duration::from_millis(1) {
+        Ok(time)
+    } else {
+        Err("shorter than 1ms".to_owned())
+    }
+}
+
 /// A share: above zero, up to one.
 pub(super) fn ratio(text: &str) -> Result<f64, String> {
     let ratio: f64 = text.parse().map_err(|_| "not a number".to_owned())?;

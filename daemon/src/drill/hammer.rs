@@ -12,10 +12,11 @@ use std::{
 
 use mapstorm_abi::workload::{DELETE_ONLY, MAX_LOOPS, Run, Tally, Target};
 
-use super::{DrillError, pace::Pace, work::Work};
+use super::{DrillError, pace::Pace};
 use crate::{
     config::{DrillConfig, Via},
     kernel::workload::{Workload, pin_thread},
+    work::Work,
 };
 
 /// The longest a thread sleeps: it must hear soon that it is to stop.

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use mapstorm_abi::workload::{MAX_LOOPS, Target};
 
-use super::work::{Ring, Work};
-use crate::config::DrillKind;
+use crate::{
+    config::DrillKind,
+    work::{Ring, Work},
+};
 
 /// Keys that each CPU of an LRU drill goes round in; a power of two.
 const LRU_KEYS: u64 = 64;

@@ -6,7 +6,6 @@ mod pace;
 mod report;
 mod starve;
 mod text;
-mod work;
 
 use std::{
     io,

@@ -103,6 +103,11 @@ impl Storage {
 }
 
 impl KernelError {
+    /// Is it that there was no memory for a map?
+    pub fn is_out_of_memory(&self) -> bool {
+        matches!(self, Self::Load { source, .. } if errno(source) == Some(libc::ENOMEM))
+    }
+
     /// Is it that the kernel has no task local storage, or none for programs like ours?
     pub fn is_unknown_storage(&self) -> bool {
         let refused = match self {

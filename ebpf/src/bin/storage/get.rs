@@ -30,6 +30,8 @@ pub(crate) fn get_storage(ctx: RawTracePointContext) -> i32 {
 fn get(ctx: &RawTracePointContext) -> Option<()> {
     let (gets, first): (u64, u64) = (ctx.arg(0), ctx.arg(1));
     let (maps, interleaved): (u64, u64) = (ctx.arg(2), ctx.arg(3));
+    // Nothing here may panic.
+    let maps = maps.max(1);
     // SAFETY: the helper has no precondition.
     let got = GOT.get_ptr_mut(unsafe { bpf_get_smp_processor_id() })?;
     // SAFETY: a value is of one CPU, and the program does not nest.

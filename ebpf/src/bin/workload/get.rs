@@ -24,6 +24,8 @@ pub(crate) fn get_churn(ctx: RawTracePointContext) -> i32 {
 #[inline(always)]
 fn get(ctx: &RawTracePointContext) -> Option<()> {
     let (gets, first, keys): (u64, u64, u64) = (ctx.arg(0), ctx.arg(1), ctx.arg(2));
+    // Nothing here may panic.
+    let keys = keys.max(1);
     // SAFETY: the helper has no precondition.
     let got = GOT.get_ptr_mut(unsafe { bpf_get_smp_processor_id() })?;
     // SAFETY: a value is of one CPU, and the program does not nest.

@@ -1,4 +1,4 @@
-//! What one CPU does next.
+//! What one CPU of a drill or a bench does next.
 
 use std::sync::{
     Arc,
@@ -9,7 +9,7 @@ use mapstorm_abi::workload::{DELETE_ONLY, MAX_LOOPS, Run};
 
 /// One CPU's work, batch by batch.
 #[derive(Debug)]
-pub(super) enum Work {
+pub(crate) enum Work {
     /// The same keys over and over: `first + (n & mask)`, each deleted again where `delete` is 1.
     Keys { first: u64, mask: u64, delete: u64 },
     /// Ever new keys, so many until they begin again.
@@ -22,16 +22,16 @@ pub(super) enum Work {
 
 /// Keys that one CPU inserts, in order and round and round, and another deletes behind it.
 #[derive(Debug)]
-pub(super) struct Ring {
+pub(crate) struct Ring {
     first: u64,
     /// A multiple of [`MAX_LOOPS`].
-    pub(super) keys: u64,
+    pub(crate) keys: u64,
     inserted: AtomicU64,
     deleted: AtomicU64,
 }
 
 impl Ring {
-    pub(super) fn new(first: u64, keys: u64) -> Self {
+    pub(crate) fn new(first: u64, keys: u64) -> Self {
         Self {
             first,
             keys,
@@ -59,7 +59,7 @@ impl Ring {
 
 impl Work {
     /// The next batch, of `most` operations at most; `None` while there is nothing to do.
-    pub(super) fn next(&self, most: u64) -> Option<Run> {
+    pub(crate) fn next(&self, most: u64) -> Option<Run> {
         match self {
             Self::Keys {
                 first,
@@ -91,7 +91,7 @@ impl Work {
     }
 
     /// Notes that a batch is done.
-    pub(super) fn done(&mut self, run: &Run) {
+    pub(crate) fn done(&mut self, run: &Run) {
         match self {
             Self::Keys { .. } => {}
             Self::NewKeys { next, .. } => *next += run.loops,
